@@ -1,0 +1,199 @@
+import { create } from "@bufbuild/protobuf";
+import { A2AError } from "../errors.js";
+import { createGrowingArtifact, type GrowingArtifact } from "./artifact.js";
+import {
+  type Message,
+  type StreamResponse,
+  type Task,
+  type TaskArtifactUpdateEvent,
+  TaskState,
+  type TaskStatus,
+  TaskStatusSchema,
+  type TaskStatusUpdateEvent,
+} from "./schema.js";
+
+/** Open: work is going on or about to. Interrupted: waits for the user. Terminal: nothing follows. */
+export type Phase = "open" | "interrupted" | "terminal";
+
+const TERMINAL = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED] as const;
+
+/** Where each state may go; a state that keeps itself is an update, and allowed unless it is terminal. */
+const TRANSITIONS: ReadonlyMap<TaskState, ReadonlySet<TaskState>> = new Map([
+  [
+    TaskState.SUBMITTED,
+    new Set([
+      TaskState.SUBMITTED,
+      TaskState.WORKING,
+      TaskState.INPUT_REQUIRED,
+      TaskState.AUTH_REQUIRED,
+      ...TERMINAL,
+    ]),
+  ],
+  [
+    TaskState.WORKING,
+    new Set([TaskState.WORKING, TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED, ...TERMINAL]),
+  ],
+  [
+    TaskState.INPUT_REQUIRED,
+    new Set([TaskState.INPUT_REQUIRED, TaskState.WORKING, TaskState.AUTH_REQUIRED, ...TERMINAL]),
+  ],
+  [
+    TaskState.AUTH_REQUIRED,
+    new Set([TaskState.AUTH_REQUIRED, TaskState.WORKING, TaskState.INPUT_REQUIRED, ...TERMINAL]),
+  ],
+]);
+
+const PHASES: ReadonlyMap<TaskState, Phase> = new Map([
+  [TaskState.INPUT_REQUIRED, "interrupted"],
+  [TaskState.AUTH_REQUIRED, "interrupted"],
+  ...TERMINAL.map((state): [TaskState, Phase] => [state, "terminal"]),
+]);
+
+/** Phase of a state (specification 4.1.3). Unspecified and unknown numbers count as open: they promise no end. */
+export function phaseOf(state: TaskState): Phase {
+  return PHASES.get(state) ?? "open";
+}
+
+/** Whether a status with state `to` may follow one with state `from`. Unspecified and unknown numbers never may. */
+export function canTransition(from: TaskState, to: TaskState): boolean {
+  return TRANSITIONS.get(from)?.has(to) ?? false;
+}
+
+/** A task that grows with its log. */
+export interface TaskFold {
+  /**
+   * Folds in one more event; constant time. Keeps references to its parts and never changes them.
+   * Throws INTERNAL when the event cannot stand at this place of a log.
+   */
+  apply(response: StreamResponse): void;
+  /**
+   * The task as it is now: later events do not show in it, and it cannot be assigned to. Takes time in the number of
+   * artifacts, not of chunks; its lists are put together when first read. Throws INTERNAL before the first event.
+   */
+  task(): Task;
+}
+
+/** What a fold changes in place; the lists only ever grow at their end, except that an artifact is replaced by its next version. */
+interface Growing {
+  readonly id: string;
+  readonly contextId: string;
+  readonly metadata: Task["metadata"];
+  status: TaskStatus | undefined;
+  readonly history: Message[];
+  readonly artifacts: GrowingArtifact[];
+  readonly places: Map<string, number>;
+}
+
+/** Starts a fold with a task, for example a snapshot, or with nothing. `initial` is not changed. */
+export function createFold(initial?: Task): TaskFold {
+  let growing = initial && grow(initial);
+  return {
+    apply(response) {
+      growing = step(growing, response);
+    },
+    task() {
+      if (!growing) throw broken("an empty log has no task");
+      return view(growing);
+    },
+  };
+}
+
+/** The task after one more event; `task` is not changed. For many events use {@link createFold}. */
+export function applyEntry(task: Task | undefined, response: StreamResponse): Task {
+  const fold = createFold(task);
+  fold.apply(response);
+  return fold.task();
+}
+
+function step(growing: Growing | undefined, response: StreamResponse): Growing {
+  const { payload } = response;
+  if (payload.case === "task") return grow(payload.value);
+  if (!growing) throw broken("a log opens with a task");
+  switch (payload.case) {
+    case "statusUpdate":
+      applyStatus(growing, payload.value);
+      return growing;
+    case "artifactUpdate":
+      applyArtifact(growing, payload.value);
+      return growing;
+    case "message":
+      applyMessage(growing, payload.value);
+      return growing;
+    case undefined:
+      throw broken("an entry without a payload");
+  }
+}
+
+/** The message of a status that is replaced belongs to what was said, so it joins the history. */
+function applyStatus(growing: Growing, update: TaskStatusUpdateEvent): void {
+  if (!update.status) throw broken("a status update without a status");
+  if (growing.status?.message) growing.history.push(growing.status.message);
+  growing.status = update.status;
+}
+
+/** A user's message answers the status message, if there is one, so that goes into the history first. */
+function applyMessage(growing: Growing, message: Message): void {
+  const { status } = growing;
+  if (status?.message) {
+    growing.history.push(status.message);
+    growing.status = create(TaskStatusSchema, withTimestamp(status));
+  }
+  growing.history.push(message);
+}
+
+function withTimestamp({ state, timestamp }: TaskStatus): Pick<TaskStatus, "state" | "timestamp"> {
+  return timestamp ? { state, timestamp } : { state };
+}
+
+function applyArtifact(growing: Growing, { artifact, append }: TaskArtifactUpdateEvent): void {
+  if (!artifact) throw broken("an artifact update without an artifact");
+  const place = growing.places.get(artifact.artifactId);
+  const known = place === undefined ? undefined : growing.artifacts[place];
+  if (place === undefined || !known) {
+    growing.places.set(artifact.artifactId, growing.artifacts.length);
+    growing.artifacts.push(createGrowingArtifact(artifact));
+  } else {
+    growing.artifacts[place] = append ? known.append(artifact) : createGrowingArtifact(artifact);
+  }
+}
+
+function grow(task: Task): Growing {
+  return {
+    id: task.id,
+    contextId: task.contextId,
+    metadata: task.metadata,
+    status: task.status,
+    history: [...task.history],
+    artifacts: task.artifacts.map(createGrowingArtifact),
+    places: new Map(task.artifacts.map((artifact, place) => [artifact.artifactId, place])),
+  };
+}
+
+/** A writer takes the task at every commit and reads its lists at few of them, so the lists wait for a reader. */
+function view(growing: Growing): Task {
+  const { history: messages, status, metadata } = growing;
+  const length = messages.length;
+  const versions = growing.artifacts.slice();
+  let history: Task["history"] | undefined;
+  let artifacts: Task["artifacts"] | undefined;
+  return {
+    $typeName: "lf.a2a.v1.Task",
+    id: growing.id,
+    contextId: growing.contextId,
+    ...(status && { status }),
+    get artifacts() {
+      artifacts ??= versions.map((version) => version.artifact());
+      return artifacts;
+    },
+    get history() {
+      history ??= messages.slice(0, length);
+      return history;
+    },
+    ...(metadata && { metadata }),
+  };
+}
+
+/** A log that the run engine wrote never gets here: this is damage, and the cause is for the operator. */
+function broken(what: string): A2AError {
+  return A2AError.from(new Error(`broken task log: ${what}`));
+}
