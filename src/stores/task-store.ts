@@ -138,4 +138,9 @@ export interface TaskUpkeep {
 }
 
 /** What `createSqliteStore` and `createMemoryStore` return. */
-export type FullTaskStore = TaskStore & TaskLookup & TaskUpkeep & { close(): Promise<void> };
+export interface FullTaskStore extends TaskStore, TaskLookup, TaskUpkeep {
+  /** 32 random bytes that last as long as the tasks do; page tokens are signed with them. */
+  readonly secret: Uint8Array;
+  /** Resolves when everything handed to `commit` before is settled and the store is let go. Later calls reject. */
+  close(): Promise<void>;
+}
