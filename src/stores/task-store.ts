@@ -1,3 +1,4 @@
+import type { Cursor } from "../protocol/cursor.js";
 import type { Entry } from "../protocol/entry.js";
 import type { Message, Task, TaskState } from "../protocol/schema.js";
 
@@ -54,11 +55,7 @@ export interface Snapshot {
 }
 
 /** Place in a list: the last task of the page before. */
-export interface ListCursor {
-  /** Status time of that task, milliseconds since the epoch. */
-  readonly statusMs: number;
-  readonly id: string;
-}
+export type ListCursor = Cursor;
 
 export interface ListQuery {
   readonly contextId?: string;
