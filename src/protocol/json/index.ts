@@ -1,7 +1,8 @@
 /** ProtoJSON as A2A wants it: one writer and one strict reader for every JSON wire. */
 import type { DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
-import { fromJson, toJsonString } from "@bufbuild/protobuf";
+import { fromJson } from "@bufbuild/protobuf";
 import { A2AError } from "../../errors.js";
+import { messageWriter } from "./write.js";
 
 /** How deep and how strict a text is read. */
 export interface ReadOptions {
@@ -13,7 +14,7 @@ export interface ReadOptions {
 
 /** The message as ProtoJSON, one line, REQUIRED fields always present. */
 export function writeJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string {
-  return toJsonString(schema, message);
+  return messageWriter(schema).write(message);
 }
 
 /** Like writeJson, as a value. */
