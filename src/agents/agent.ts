@@ -26,11 +26,7 @@ export interface Turn {
   readonly metadata: JsonObject;
 }
 
-export type TerminalState =
-  | TaskState.COMPLETED
-  | TaskState.FAILED
-  | TaskState.CANCELED
-  | TaskState.REJECTED;
+export type TerminalState = TaskState.COMPLETED | TaskState.FAILED | TaskState.CANCELED | TaskState.REJECTED;
 export type InterruptedState = TaskState.INPUT_REQUIRED | TaskState.AUTH_REQUIRED;
 
 /** What happened during a turn. */
@@ -62,7 +58,26 @@ export interface Outcome {
 export type Answer =
   /** A direct message; no task is made. To a follow-up, it completes the task. */
   | { readonly kind: "message"; readonly parts: readonly Part[]; readonly metadata?: JsonObject }
-  | { readonly kind: "task"; readonly work: AsyncGenerator<Progress, Outcome>; readonly metadata?: JsonObject };
+  | {
+      readonly kind: "task";
+      readonly work: AsyncGenerator<Progress, Outcome>;
+      readonly metadata?: JsonObject;
+    };
+
+/** Why a turn's signal aborted: `signal.reason` is one of these. */
+export class TurnStopped extends Error {
+  override readonly name = "TurnStopped";
+  /** `cancel`: a caller cancelled the task. `shutdown`: the gateway stops. */
+  readonly why: "cancel" | "shutdown";
+  /** Metadata of the CancelTask request. */
+  readonly metadata: JsonObject;
+
+  constructor(why: "cancel" | "shutdown", metadata: JsonObject = {}) {
+    super(why === "cancel" ? "The task was cancelled." : "The gateway is stopping.");
+    this.why = why;
+    this.metadata = metadata;
+  }
+}
 
 /** A backend. It says what happened; ids, times and order are stamped by the gateway. */
 export interface Agent {
