@@ -106,7 +106,11 @@ const ROWS = {
   INTERNAL: { code: "INTERNAL", jsonrpc: -32603, text: "Internal error." },
 
   PARSE_ERROR: { code: "INVALID_ARGUMENT", jsonrpc: -32700, text: "The body is not valid JSON." },
-  INVALID_REQUEST: { code: "INVALID_ARGUMENT", jsonrpc: -32600, text: "The body is not a JSON-RPC 2.0 request." },
+  INVALID_REQUEST: {
+    code: "INVALID_ARGUMENT",
+    jsonrpc: -32600,
+    text: "The body is not a JSON-RPC 2.0 request.",
+  },
   METHOD_NOT_FOUND: { code: "UNIMPLEMENTED", jsonrpc: -32601, text: "Method not found." },
 
   NO_ROUTE: { code: "NOT_FOUND", jsonrpc: -31404, text: "There is nothing at this address." },
@@ -116,7 +120,12 @@ const ROWS = {
     text: "This method is not allowed here.",
     http: 405,
   },
-  REQUEST_TIMEOUT: { code: "DEADLINE_EXCEEDED", jsonrpc: -31504, text: "The request took too long.", http: 408 },
+  REQUEST_TIMEOUT: {
+    code: "DEADLINE_EXCEEDED",
+    jsonrpc: -31504,
+    text: "The request took too long.",
+    http: 408,
+  },
   TOO_LARGE: { code: "RESOURCE_EXHAUSTED", jsonrpc: -31429, text: "The message is too large.", http: 413 },
   TARGET_TOO_LONG: {
     code: "RESOURCE_EXHAUSTED",

@@ -66,6 +66,9 @@ export interface Dispatcher {
   /** True when an agent is served at this tenant. */
   hasTenant(tenant: string): boolean;
   /** Reports a call that failed before it could be dispatched, so that it is logged and counted like any other. Returns the error to send. */
-  refuse(refused: Pick<Call, "wire" | "traffic"> & { readonly method?: DescMethod }, thrown: unknown): A2AError;
+  refuse(
+    refused: Pick<Call, "wire" | "traffic"> & { readonly method?: DescMethod },
+    thrown: unknown,
+  ): A2AError;
   call(call: Call): Promise<Reply>;
 }

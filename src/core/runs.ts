@@ -1,0 +1,276 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type AgentEntry, type Answer, type Principal, type Turn, TurnStopped } from "../agents/agent.js";
+import { A2AError } from "../errors.js";
+import { newId } from "../protocol/ids.js";
+import { type Message, TaskState } from "../protocol/schema.js";
+import { phaseOf } from "../protocol/task.js";
+import type { MessageKey, Scope, Snapshot, TaskStore } from "../stores/task-store.js";
+import { within } from "./async.js";
+import { createInbox } from "./inbox.js";
+import { type Log, logKey } from "./log.js";
+import { createRun, type Fault, type Run, textPart } from "./run.js";
+import { agentMessage, type Stamp, stateOf, statusUpdate, submitted, userMessage } from "./stamp.js";
+import { createTaskWriter, TaskConflict, type TaskWriter } from "./writer.js";
+
+/** One message to one agent, with everything that a turn needs to know. */
+export interface TurnRequest {
+  readonly scope: Scope;
+  readonly entry: AgentEntry;
+  readonly principal: Principal;
+  readonly message: Message;
+  readonly acceptedOutputModes: readonly string[];
+  readonly extensions: readonly string[];
+  readonly metadata: JsonObject;
+  /** True: refused with UNSUPPORTED_OPERATION when another turn of the same context runs here. */
+  readonly alone: boolean;
+  /** The waiting task that the message continues. */
+  readonly from?: Snapshot;
+  /** Remembered with the answer, so that a repeated send finds it. */
+  readonly messageKey?: MessageKey;
+}
+
+/** What a turn led to. */
+export type Started =
+  | { readonly kind: "message"; readonly message: Message }
+  | { readonly kind: "run"; readonly run: Run };
+
+/** All runs of this process. */
+export interface Runs {
+  /**
+   * Gives a message to an agent. Resolves when it is known whether the answer is a message or a task, at the
+   * latest after `answerGraceMs`. Rejects with what the agent threw before there was a task, with
+   * INVALID_AGENT_RESPONSE when its answer is malformed, and with UNAVAILABLE while the gateway stops.
+   */
+  start(request: TurnRequest): Promise<Started>;
+  find(scope: Scope, taskId: string): Run | undefined;
+  /** Takes up, or fails, the tasks that a former process left unfinished. */
+  recover(scope: Scope, snapshot: Snapshot, entry: AgentEntry | undefined): Promise<void>;
+  /** Stops all agents and records how their tasks ended. */
+  shutdown(graceMs: number): Promise<void>;
+  list(): readonly Run[];
+}
+
+export interface RunsOptions {
+  readonly store: TaskStore;
+  readonly log: Log;
+  /** How long an agent may take to answer before it becomes a task. Default 1000. */
+  readonly answerGraceMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  onFault(fault: Fault): void;
+}
+
+const RESTARTED = "The gateway was restarted while this task was running.";
+const NOT_RECORDED = "The progress of this task could not be recorded.";
+/** Pauses before each try to record that a task's store failed, milliseconds. */
+const MEND_DELAYS_MS = [100, 1000, 5000];
+
+export function createRuns(options: RunsOptions): Runs {
+  const { store, log, answerGraceMs = 1000, now = Date.now, onFault } = options;
+  const runs = new Map<string, Run>();
+  const contexts = new Map<string, number>();
+  const pending = new Set<AbortController>();
+  let stopping = false;
+
+  function enterContext(key: string): void {
+    contexts.set(key, (contexts.get(key) ?? 0) + 1);
+  }
+
+  function checkAlone(request: TurnRequest, key: string): void {
+    if (request.alone && contexts.has(key)) {
+      throw new A2AError("UNSUPPORTED_OPERATION", { text: "Task is already working." });
+    }
+  }
+
+  function leaveContext(key: string): void {
+    const left = (contexts.get(key) ?? 1) - 1;
+    if (left > 0) contexts.set(key, left);
+    else contexts.delete(key);
+  }
+
+  function prepare(request: TurnRequest) {
+    const { message, from, scope } = request;
+    const stamp: Stamp = {
+      taskId: from?.task.id ?? newId(),
+      contextId: from?.task.contextId ?? (message.contextId || newId()),
+      now,
+    };
+    const inbox = createInbox();
+    const turn: Turn = {
+      message: { ...message, taskId: stamp.taskId, contextId: stamp.contextId },
+      ...(from && { task: from.task }),
+      taskId: stamp.taskId,
+      contextId: stamp.contextId,
+      inbox,
+      acceptedOutputModes: request.acceptedOutputModes,
+      extensions: request.extensions,
+      principal: request.principal,
+      metadata: request.metadata,
+    };
+    return { request, scope, stamp, inbox, turn, controller: new AbortController() };
+  }
+
+  type Prepared = ReturnType<typeof prepare>;
+
+  /** Registers the run of a turn whose opening entries were appended. */
+  function launch(prepared: Prepared, writer: TaskWriter, answer: Answer | Promise<Answer>): Run {
+    const { request, scope, stamp, inbox, turn, controller } = prepared;
+    const key = logKey(scope, stamp.taskId);
+    const context = logKey(scope, stamp.contextId);
+    const run = createRun({
+      scope,
+      entry: request.entry,
+      stamp,
+      writer,
+      turn,
+      inbox,
+      controller,
+      answer,
+      onFault,
+      onEnd: () => {
+        runs.delete(key);
+        leaveContext(context);
+        if (writer.failure === undefined || writer.failure instanceof TaskConflict) return;
+        onFault({ tenant: scope.tenant, taskId: stamp.taskId, errorId: "", cause: writer.failure });
+        void mend(scope, stamp.taskId);
+      },
+    });
+    enterContext(context);
+    runs.set(key, run);
+    return run;
+  }
+
+  async function startNew(request: TurnRequest): Promise<Started> {
+    const prepared = prepare(request);
+    const context = logKey(prepared.scope, prepared.stamp.contextId);
+    checkAlone(request, context);
+    pending.add(prepared.controller);
+    enterContext(context);
+    try {
+      const answer = ask(request.entry, prepared.turn, prepared.controller.signal);
+      const early = await within(answer, answerGraceMs, undefined);
+      if (early?.kind === "message") return await directAnswer(prepared, early);
+      return { kind: "run", run: open(prepared, early ?? answer) };
+    } finally {
+      pending.delete(prepared.controller);
+      leaveContext(context);
+    }
+  }
+
+  function open(prepared: Prepared, answer: Answer | Promise<Answer>): Run {
+    const { request, scope, stamp } = prepared;
+    const { messageKey } = request;
+    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId, ...(messageKey && { messageKey }) });
+    const metadata = answer instanceof Promise || answer.kind !== "task" ? undefined : answer.metadata;
+    void writer.append(submitted(stamp, request.message, metadata));
+    return launch(prepared, writer, answer);
+  }
+
+  async function directAnswer(
+    prepared: Prepared,
+    answer: Extract<Answer, { kind: "message" }>,
+  ): Promise<Started> {
+    const { request, scope, stamp } = prepared;
+    const message = agentMessage({ contextId: stamp.contextId }, answer.parts, answer.metadata);
+    const { messageKey } = request;
+    if (messageKey !== undefined) {
+      const result = await store.commit(scope, stamp.taskId, { kind: "answer", messageKey, answer: message });
+      if (result.kind === "conflict") throw new TaskConflict(result.on);
+    }
+    return { kind: "message", message };
+  }
+
+  /** The message and WORKING claim the task: the agent is asked once nobody else can have it. */
+  async function resume(request: TurnRequest, from: Snapshot): Promise<Started> {
+    const prepared = prepare(request);
+    const { scope, stamp, turn, controller } = prepared;
+    checkAlone(request, logKey(scope, stamp.contextId));
+    const { messageKey } = request;
+    const writer = createTaskWriter({
+      log,
+      scope,
+      taskId: stamp.taskId,
+      from,
+      ...(messageKey && { messageKey }),
+    });
+    void writer.append(userMessage(stamp, request.message));
+    void writer.append(statusUpdate(stamp, TaskState.WORKING));
+    const answer = writer.durable().then(() => ask(request.entry, turn, controller.signal));
+    return { kind: "run", run: launch(prepared, writer, answer) };
+  }
+
+  async function failUnfinished(scope: Scope, snapshot: Snapshot, text: string): Promise<void> {
+    const { task } = snapshot;
+    const stamp = { taskId: task.id, contextId: task.contextId, now };
+    const writer = createTaskWriter({ log, scope, taskId: task.id, from: snapshot });
+    void writer.append(statusUpdate(stamp, TaskState.FAILED, [textPart(text)]));
+    await writer.durable();
+  }
+
+  /** The store refused an entry, so the task would stay WORKING for ever: say so once the store is back. */
+  async function mend(scope: Scope, taskId: string): Promise<void> {
+    for (const ms of MEND_DELAYS_MS) {
+      await delay(ms, undefined, { ref: false });
+      try {
+        const snapshot = await store.get(scope, taskId);
+        if (snapshot !== undefined && phaseOf(stateOf(snapshot.task)) === "open") {
+          await failUnfinished(scope, snapshot, NOT_RECORDED);
+        }
+        return;
+      } catch (cause) {
+        onFault({ tenant: scope.tenant, taskId, errorId: "", cause });
+      }
+    }
+  }
+
+  return {
+    async start(request) {
+      if (stopping) throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping." });
+      return request.from ? await resume(request, request.from) : await startNew(request);
+    },
+    find: (scope, taskId) => runs.get(logKey(scope, taskId)),
+    async recover(scope, snapshot, entry) {
+      const again = entry?.agent.resume?.bind(entry.agent);
+      const message = snapshot.task.history.at(-1);
+      if (entry === undefined || again === undefined || message === undefined) {
+        return await failUnfinished(scope, snapshot, RESTARTED);
+      }
+      const request = {
+        scope,
+        entry,
+        principal: { id: scope.owner },
+        message,
+        acceptedOutputModes: [],
+        extensions: [],
+        metadata: {},
+        alone: false,
+        from: snapshot,
+      };
+      const prepared = prepare(request);
+      const writer = createTaskWriter({ log, scope, taskId: prepared.stamp.taskId, from: snapshot });
+      launch(prepared, writer, invoke(again, prepared.turn, prepared.controller.signal));
+    },
+    async shutdown(graceMs) {
+      stopping = true;
+      for (const controller of pending) controller.abort(new TurnStopped("shutdown"));
+      await Promise.all([...runs.values()].map((run) => run.shutdown(graceMs)));
+    },
+    list: () => [...runs.values()],
+  };
+}
+
+function ask(entry: AgentEntry, turn: Turn, signal: AbortSignal): Promise<Answer> {
+  return invoke(entry.agent.answer.bind(entry.agent), turn, signal);
+}
+
+/** A synchronous throw is a rejection like any other; an answer of an unknown kind is refused before a task exists. */
+async function invoke(
+  answer: (turn: Turn, signal: AbortSignal) => Promise<Answer>,
+  turn: Turn,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const given = await answer(turn, signal);
+  if (given?.kind === "message" || given?.kind === "task") return given;
+  throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
+}

@@ -1,0 +1,119 @@
+import { create } from "@bufbuild/protobuf";
+import { A2AError } from "../errors.js";
+import type { Entry } from "../protocol/entry.js";
+import { WireEvent } from "../protocol/event.js";
+import { checkId } from "../protocol/ids.js";
+import { StreamResponseSchema, type SubscribeToTaskRequest, type Task } from "../protocol/schema.js";
+import { phaseOf } from "../protocol/task.js";
+import type { Snapshot, TaskStore } from "../stores/task-store.js";
+import type { CallContext } from "./context.js";
+import type { Log } from "./log.js";
+import { stateOf } from "./stamp.js";
+
+/** A stream before its binding reads it. */
+export interface EventStream {
+  readonly events: AsyncIterable<WireEvent>;
+  /** Id of the first event; unset when it belongs to no log. */
+  readonly firstId?: string;
+}
+
+/** Response header that numbers the first message of a stream. */
+export const EVENT_ID_HEADER = "switchyard-event-id";
+
+/** Where a stream is taken up again: SSE's own header, or request metadata. */
+const RESUME_PARAMETERS = ["last-event-id", "switchyard-last-event-id"] as const;
+
+/** `<taskId>:<n>`: the n-th wire event of a task. */
+export function formatEventId(taskId: string, number: number): string {
+  return `${taskId}:${number}`;
+}
+
+/** The number in an id of this task; undefined for any other text. */
+function parseEventId(taskId: string, id: string): number | undefined {
+  const prefix = `${taskId}:`;
+  const digits = id.startsWith(prefix) ? id.slice(prefix.length) : "";
+  return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined;
+}
+
+/** The leading Task of a stream, at the number it is true at. */
+export function taskEvent(task: Task, number: number): WireEvent {
+  return WireEvent.of(create(StreamResponseSchema, { payload: { case: "task", value: task } }), number);
+}
+
+/** The wire events among entries, up to and with the one that `ends`. */
+export async function* eventsOf(
+  lead: readonly WireEvent[],
+  entries: AsyncIterable<Entry>,
+  ends: (entry: Entry) => boolean,
+): AsyncGenerator<WireEvent, void> {
+  yield* lead;
+  for await (const entry of entries) {
+    if (entry.event.number === 0) continue;
+    yield entry.event;
+    if (ends(entry)) return;
+  }
+}
+
+/** True for the event after which nothing follows. */
+export function isTerminal(entry: Entry): boolean {
+  const { payload } = entry.event.response;
+  return payload.case === "statusUpdate" && payload.value.status !== undefined
+    ? phaseOf(payload.value.status.state) === "terminal"
+    : false;
+}
+
+/** Opens streams on tasks that exist (specification 3.1.6). */
+export function createSubscriber(options: { readonly store: TaskStore; readonly log: Log }) {
+  const { store, log } = options;
+
+  /** The Task as it is now, then what happens. */
+  function ordinary(context: CallContext, snapshot: Snapshot): EventStream {
+    const { task, seq, number } = snapshot;
+    const entries = log.read(context.scope, task.id, seq, context.signal);
+    return {
+      events: eventsOf([taskEvent(task, number)], entries, isTerminal),
+      firstId: formatEventId(task.id, number),
+    };
+  }
+
+  /** What came after event `seen`, in place of the leading Task. A log's n-th event never stands before its n-th entry. */
+  function resumed(context: CallContext, snapshot: Snapshot, seen: number): EventStream {
+    const { task } = snapshot;
+    const entries = log.read(context.scope, task.id, seen, context.signal);
+    return {
+      events: eventsOf([], after(entries, seen), isTerminal),
+      firstId: formatEventId(task.id, seen + 1),
+    };
+  }
+
+  return {
+    /** TASK_NOT_FOUND for an unknown task; UNSUPPORTED_OPERATION for an ended one of which nothing was missed. */
+    async subscribe(context: CallContext, request: SubscribeToTaskRequest): Promise<EventStream> {
+      checkId("id", request.id);
+      const snapshot = await store.get(context.scope, request.id);
+      if (snapshot === undefined) throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId: request.id } });
+      const seen = resumePoint(context, snapshot);
+      const ended = phaseOf(stateOf(snapshot.task)) === "terminal";
+      if (seen !== undefined && !(ended && seen === snapshot.number)) return resumed(context, snapshot, seen);
+      if (!ended) return ordinary(context, snapshot);
+      throw new A2AError("UNSUPPORTED_OPERATION", {
+        text: "The task has ended: there is nothing to subscribe to.",
+      });
+    },
+  };
+}
+
+export type Subscriber = ReturnType<typeof createSubscriber>;
+
+function resumePoint(context: CallContext, snapshot: Snapshot): number | undefined {
+  for (const name of RESUME_PARAMETERS) {
+    const id = context.parameters(name);
+    const seen = id === undefined ? undefined : parseEventId(snapshot.task.id, id);
+    if (seen !== undefined && seen <= snapshot.number) return seen;
+  }
+  return undefined;
+}
+
+async function* after(entries: AsyncIterable<Entry>, number: number): AsyncGenerator<Entry, void> {
+  for await (const entry of entries) if (entry.event.number > number) yield entry;
+}
