@@ -81,7 +81,6 @@ describe("module agents", () => {
       "its default export is no agent; export what defineAgent({ … }) returns.",
     ],
     ["throws.mjs", "\nthrow new Error('no\\n  luck');", "no luck (FOLDER/throws.mjs:2)"],
-    ["throws.mts", "\nthrow new Error('no luck');", "no luck (FOLDER/throws.mts:2)"],
     ["text.mjs", "throw 'text';", "it threw text."],
     [
       "syntax.ts",
@@ -99,10 +98,12 @@ describe("module agents", () => {
     const files = [
       await write("syntax.mjs", "export default {\n  a: ;\n}"),
       await write("import.mjs", "import './none.js';"),
+      await write("throws.mts", "\nconst text: string = 'no luck';\nthrow new Error(text);"),
     ];
-    const [syntax, imported] = await loadInProcess(files);
+    const [syntax, imported, thrown] = await loadInProcess(files);
     expect(syntax).toContain(`${files[0]}:`);
     expect(imported).toContain(`Cannot find module '${join(folder, "none.js")}' imported from ${files[1]}`);
+    expect(thrown).toBe(`${files[2]}: no luck (${files[2]}:3)`);
     expect(`${syntax}${imported}`).not.toContain("\n");
   });
 
