@@ -22,7 +22,7 @@ export type Middleware = (context: CallContext, request: Message, next: Next) =>
 export type Authenticate = (call: Call) => Principal | undefined | Promise<Principal | undefined>;
 
 export interface DispatcherOptions {
-  readonly directory: () => AgentDirectory;
+  readonly directory: AgentDirectory;
   readonly operations: Operations;
   readonly observers?: readonly CallObserver[];
   readonly middleware?: readonly Middleware[];
@@ -83,7 +83,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (addressTenant !== undefined && stated !== "" && stated !== addressTenant) {
       throw invalidField("tenant", "differs from the tenant of the address");
     }
-    const entry = directory().get(addressTenant ?? stated);
+    const entry = directory.get(addressTenant ?? stated);
     if (entry === undefined) throw new A2AError("NOT_FOUND", { text: "There is no agent at this tenant." });
     return entry;
   }
@@ -112,7 +112,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   return {
-    hasTenant: (tenant) => directory().get(tenant) !== undefined,
+    hasTenant: (tenant) => directory.get(tenant) !== undefined,
     refuse(refused, thrown) {
       const error = A2AError.from(thrown);
       createRecorder(observers, refused, newId()).end(error);
@@ -177,6 +177,7 @@ function createRecorder(
   let tenant = "";
   let principal = "";
   let taskId = "";
+  let stream = false;
   let events = 0;
 
   function record(error: A2AError | undefined): void {
@@ -194,6 +195,7 @@ function createRecorder(
         durationMs: performance.now() - startedAt,
         receivedBytes: traffic.received,
         sentBytes: traffic.sent,
+        stream,
         events,
         ...(error?.errorId !== undefined && { errorId: error.errorId }),
         ...(error?.cause !== undefined && { cause: error.cause }),
@@ -219,6 +221,7 @@ function createRecorder(
       setImmediate(record, undefined);
     },
     stream(source, signal) {
+      stream = true;
       for (const observer of observers) observer.streamOpened?.(call.wire, method);
       return recorded(source[Symbol.asyncIterator](), {
         event(event) {

@@ -17,6 +17,8 @@ export interface CallRecord {
   readonly durationMs: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;
+  /** True when the call was answered with a stream. */
+  readonly stream: boolean;
   /** Events of a stream; 0 for unary calls. */
   readonly events: number;
   /** Set when the error was one of ours to look into. */

@@ -1,0 +1,89 @@
+import { TaskState } from "../protocol/schema.js";
+import type { TaskUpkeep } from "../stores/task-store.js";
+
+/** What is kept for how long. Unset means for ever. */
+export interface RetentionRule {
+  /** Only this tenant; unset means all. */
+  readonly tenant?: string;
+  /** Tasks in these states; unset means every terminal one. */
+  readonly states?: readonly TaskState[];
+  /** Age of the last status at which a task is forgotten, milliseconds. */
+  readonly maxAgeMs: number;
+}
+
+export interface RetentionOptions {
+  readonly store: TaskUpkeep;
+  readonly rules: readonly RetentionRule[];
+  /** How long a repeated message finds its first answer, milliseconds. Unset: as long as the store keeps it. */
+  readonly messageKeyMaxAgeMs?: number;
+  /** Pause between sweeps, milliseconds. Default 60 000. */
+  readonly everyMs?: number;
+  /** Tasks deleted in one go, so that no call waits longer than a few milliseconds. Default 100. */
+  readonly batch?: number;
+  readonly now?: () => number;
+  onFault(cause: unknown): void;
+}
+
+/** Forgets old tasks in the background. */
+export interface Retention {
+  /** One sweep of everything that is due; returns how many tasks were deleted. */
+  sweep(): Promise<number>;
+  start(): void;
+  stop(): void;
+}
+
+const TERMINAL = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
+
+export function createRetention(options: RetentionOptions): Retention {
+  const { store, rules, messageKeyMaxAgeMs, everyMs = 60_000, batch = 100, now = Date.now } = options;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function drainRule(rule: RetentionRule): Promise<number> {
+    const beforeMs = now() - rule.maxAgeMs;
+    const { tenant, states = TERMINAL } = rule;
+    return await drained(() =>
+      store.expire({ states, beforeMs, limit: batch, ...(tenant !== undefined && { tenant }) }),
+    );
+  }
+
+  /** Repeats until a batch is not full, letting other work run in between. */
+  async function drained(once: () => Promise<number>): Promise<number> {
+    let total = 0;
+    for (;;) {
+      const deleted = await once();
+      total += deleted;
+      if (deleted < batch) return total;
+      await new Promise(setImmediate);
+    }
+  }
+
+  async function sweep(): Promise<number> {
+    let total = 0;
+    for (const rule of rules) total += await drainRule(rule);
+    if (messageKeyMaxAgeMs !== undefined) {
+      const beforeMs = now() - messageKeyMaxAgeMs;
+      await drained(() => store.expireKeys(beforeMs, batch));
+    }
+    return total;
+  }
+
+  function schedule(): void {
+    timer = setTimeout(() => {
+      sweep()
+        .catch(options.onFault)
+        .finally(() => timer !== undefined && schedule());
+    }, everyMs);
+    timer.unref();
+  }
+
+  return {
+    sweep,
+    start() {
+      if (rules.length > 0 || messageKeyMaxAgeMs !== undefined) schedule();
+    },
+    stop() {
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}
