@@ -133,6 +133,17 @@ const ROWS = {
     text: "The request target is too long.",
     http: 414,
   },
+  HEADERS_TOO_LARGE: {
+    code: "RESOURCE_EXHAUSTED",
+    jsonrpc: -31429,
+    text: "The request's header fields are too large.",
+    http: 431,
+  },
+  COMPRESSION_NOT_SUPPORTED: {
+    code: "UNIMPLEMENTED",
+    jsonrpc: -32601,
+    text: "The compression is not supported. Send gzip or identity.",
+  },
   MEDIA_TYPE_NOT_SUPPORTED: {
     code: "INVALID_ARGUMENT",
     jsonrpc: -32005,
