@@ -1,54 +1,56 @@
-/** ProtoJSON as A2A wants it: one writer and one strict reader for every JSON wire. */
+/** ProtoJSON as A2A wants it: one strict reader and one writer for every JSON wire (specification 5.5). */
 import type { DescMessage, JsonValue, MessageShape } from "@bufbuild/protobuf";
-import { fromJson } from "@bufbuild/protobuf";
-import { A2AError } from "../../errors.js";
+import { Fault } from "./fault.js";
+import { type ParseOptions, parseJson } from "./parse.js";
+import { messageReader } from "./read.js";
 import { messageWriter } from "./write.js";
 
-/** How deep and how strict a text is read. */
+export { type ParseOptions, parseJson } from "./parse.js";
+
+/** How strictly a value is read. */
 export interface ReadOptions {
-  /** Levels of objects and lists that a text may have. Default 100. */
-  readonly maxDepth?: number;
   /** Refuse unknown fields instead of ignoring them. Default false. */
   readonly strict?: boolean;
 }
 
-/** The message as ProtoJSON, one line, REQUIRED fields always present. */
+/**
+ * The message as ProtoJSON, on one line. REQUIRED scalars, enums, lists and maps are always there, other fields
+ * when they are set. Throws INTERNAL for a timestamp, duration or field mask that has no JSON form.
+ */
 export function writeJson<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): string {
   return messageWriter(schema).write(message);
 }
 
-/** Like writeJson, as a value. */
+/** What `writeJson` writes, as a value. */
 export function toJsonValue<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): JsonValue {
   return JSON.parse(writeJson(schema, message)) as JsonValue;
 }
 
-/** A text as a JSON value; throws A2AError PARSE_ERROR or INVALID_ARGUMENT. */
-export function parseJson(text: string | Uint8Array, _options: ReadOptions = {}): JsonValue {
-  try {
-    return JSON.parse(typeof text === "string" ? text : Buffer.from(text).toString("utf8")) as JsonValue;
-  } catch (cause) {
-    throw new A2AError("PARSE_ERROR", { cause });
-  }
-}
-
-/** A text as a message; throws A2AError PARSE_ERROR or INVALID_ARGUMENT. */
+/**
+ * Reads a JSON text as a message. Throws what `parseJson` throws, and INVALID_ARGUMENT with the path of the
+ * first field that does not hold what it must.
+ */
 export function readJson<Desc extends DescMessage>(
   schema: Desc,
   text: string | Uint8Array,
-  options: ReadOptions = {},
+  options: ReadOptions & Omit<ParseOptions, "exact"> = {},
 ): MessageShape<Desc> {
-  return readJsonValue(schema, parseJson(text, options), options);
+  return readJsonValue(schema, parseJson(text, { ...options, exact: true }), options);
 }
 
-/** A parsed value as a message; throws A2AError INVALID_ARGUMENT. */
+/**
+ * Reads a parsed value as a message, which may keep parts of the value: do not change it afterwards. Parse
+ * with `exact` for 64-bit integers. Throws INVALID_ARGUMENT with the path of the first field that does not hold
+ * what it must.
+ */
 export function readJsonValue<Desc extends DescMessage>(
   schema: Desc,
   value: JsonValue,
   options: ReadOptions = {},
 ): MessageShape<Desc> {
   try {
-    return fromJson(schema, value, { ignoreUnknownFields: options.strict !== true });
-  } catch (cause) {
-    throw new A2AError("INVALID_ARGUMENT", { cause });
+    return messageReader(schema).read(value, options.strict === true) as MessageShape<Desc>;
+  } catch (thrown) {
+    throw thrown instanceof Fault ? thrown.toA2AError() : thrown;
   }
 }

@@ -1,0 +1,64 @@
+import { isUtf8 } from "node:buffer";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { A2AError } from "../../errors.js";
+import { parseDelicate } from "./parse-delicate.js";
+import { scan } from "./scan.js";
+
+/** How a JSON text is parsed. */
+export interface ParseOptions {
+  /** Levels of objects and lists that the text may have. Default 100. */
+  readonly maxDepth?: number;
+  /**
+   * Keep integers beyond 2^53 exact. They are then objects that only `readJsonValue` understands. Default
+   * false: they lose precision, as in JavaScript.
+   */
+  readonly exact?: boolean;
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/**
+ * Parses a JSON text, strictly. Throws PARSE_ERROR when it is malformed or no UTF-8, INVALID_ARGUMENT when it
+ * repeats a key, nests too deep, holds half a surrogate pair or a number that no double can hold.
+ */
+export function parseJson(source: string | Uint8Array, options: ParseOptions = {}): JsonValue {
+  const { maxDepth = 100, exact = false } = options;
+  const text = typeof source === "string" ? source : decodeUtf8(source);
+  const { keys, tooDeep, delicate } = scan(text, maxDepth);
+  if (tooDeep) {
+    throw new A2AError("INVALID_ARGUMENT", {
+      text: `The JSON is nested too deep: more than ${maxDepth} levels.`,
+    });
+  }
+  const value = parseNative(text);
+  // A repeated key leaves fewer keys in the value than in the text.
+  const careful = delicate || countKeys(value) !== keys || (text === source && LONE_SURROGATE.test(text));
+  return careful ? parseDelicate(text, exact) : value;
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  if (!isUtf8(bytes)) throw new A2AError("PARSE_ERROR", { text: "The body is not valid UTF-8." });
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
+
+function parseNative(text: string): JsonValue {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch (thrown) {
+    // V8's text may quote the body, which belongs into no log.
+    const position = /at position (\d+)/.exec(String(thrown))?.[1];
+    const where = position === undefined ? "" : ` It breaks at character ${position}.`;
+    throw new A2AError("PARSE_ERROR", { text: `The body is not valid JSON.${where}` });
+  }
+}
+
+function countKeys(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) count += countKeys(item);
+  } else {
+    for (const item of Object.values(value)) count += 1 + countKeys(item);
+  }
+  return count;
+}
