@@ -1,0 +1,54 @@
+import { create, type DescField, type DescMessage, type JsonValue, type Message } from "@bufbuild/protobuf";
+import { A2AError } from "../../errors.js";
+import { parseJson, type ReadOptions, readJson, readJsonValue } from "../../protocol/json/index.js";
+import type { Failure } from "./failure.js";
+import { byProtoName, setValue } from "./fields.js";
+import { isHttpBody, type Route } from "./routes.js";
+
+/** A request body, decompressed. */
+export interface RequestBody {
+  readonly bytes: Uint8Array;
+  /** As sent; only google.api.HttpBody looks at it. */
+  readonly contentType?: string;
+}
+
+/** A decoded request, or why it could not be. */
+export type Decoded = { readonly kind: "message"; readonly message: Message } | Failure;
+
+/** The message type that the body of a route is; undefined where it is not read, or is a single value. */
+export function bodyTypeOf({ method, body }: Route): DescMessage | undefined {
+  if (body.kind === "message") return method.input;
+  return body.kind === "field" && body.field.fieldKind === "message" ? body.field.message : undefined;
+}
+
+/** The request message as far as the body fills it. An empty body is an empty message. */
+export function readRequestBody(route: Route, body: RequestBody, options: ReadOptions): Decoded {
+  try {
+    return { kind: "message", message: fill(route, body, options) };
+  } catch (thrown) {
+    return { kind: "failure", problem: "bad body", error: A2AError.from(thrown) };
+  }
+}
+
+function fill(route: Route, body: RequestBody, options: ReadOptions): Message {
+  const { input } = route.method;
+  const type = bodyTypeOf(route);
+  if (type && isHttpBody(type)) return fillRaw(route, type, body);
+  if (route.body.kind === "none" || body.bytes.byteLength === 0) return create(input);
+  if (route.body.kind === "message") return readJson(input, body.bytes, options);
+  return readJsonValue(input, asField(route.body.field, parseJson(body.bytes, options)), options);
+}
+
+function asField(field: DescField, value: JsonValue): JsonValue {
+  return { [field.jsonName]: value };
+}
+
+function fillRaw({ method, body }: Route, type: DescMessage, { bytes, contentType }: RequestBody): Message {
+  const raw = create(type);
+  setValue(raw, byProtoName(type, "content_type") as DescField, contentType ?? "");
+  setValue(raw, byProtoName(type, "data") as DescField, bytes);
+  if (body.kind !== "field") return raw;
+  const message = create(method.input);
+  setValue(message, body.field, raw);
+  return message;
+}
