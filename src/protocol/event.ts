@@ -3,6 +3,12 @@ import { writeJson } from "./json/index.js";
 import { type StreamResponse, StreamResponseSchema } from "./schema.js";
 
 /**
+ * Nesting that our own bytes may have. What we stored is a few levels deeper than what a caller may send, and
+ * must be readable again, so it is above the 100 of a caller.
+ */
+export const STORED_DEPTH = 1000;
+
+/**
  * One item of a stream, shared by all its readers: each form is made at most once, when first asked for.
  * Nothing in it is ever changed.
  */
@@ -28,8 +34,15 @@ export class WireEvent {
   }
 
   get response(): StreamResponse {
-    this.#response ??= fromBinary(StreamResponseSchema, this.#binary as Uint8Array);
+    this.#response ??= fromBinary(StreamResponseSchema, this.#binary as Uint8Array, {
+      recursionLimit: STORED_DEPTH,
+    });
     return this.#response;
+  }
+
+  /** `<taskId>:<number>`, the id under which a stream is taken up again; undefined where the event belongs to no log. */
+  get id(): string | undefined {
+    return this.number > 0 ? `${taskIdOf(this.response)}:${this.number}` : undefined;
   }
 
   /** The StreamResponse as protobuf. */
@@ -42,5 +55,16 @@ export class WireEvent {
   get json(): string {
     this.#json ??= writeJson(StreamResponseSchema, this.response);
     return this.#json;
+  }
+}
+
+function taskIdOf({ payload }: StreamResponse): string {
+  switch (payload.case) {
+    case "task":
+      return payload.value.id;
+    case undefined:
+      return "";
+    default:
+      return payload.value.taskId;
   }
 }
