@@ -18,11 +18,10 @@ export type {
 
 /** Every way to reach a gateway: wire × HTTP version. The first is the one that others are compared with. */
 export const WIRES: readonly Wire[] = [
-  { name: "grpc", form: "binary", kind: "rpc", connect: ({ grpc }) => createGrpcClient(grpc) },
+  { name: "grpc", tags: ["protobuf", "rpc"], connect: ({ grpc }) => createGrpcClient(grpc) },
   {
     name: "grpc on the HTTP port",
-    form: "binary",
-    kind: "rpc",
+    tags: ["protobuf", "rpc"],
     connect: ({ http }) => createGrpcClient(http),
   },
   ...([1, 2] as const).flatMap(overHttp),
@@ -33,32 +32,27 @@ function overHttp(version: 1 | 2): Wire[] {
   return [
     {
       name: `grpc-web ${suffix}`,
-      form: "binary",
-      kind: "rpc",
+      tags: ["protobuf", "rpc"],
       connect: ({ http }) => createConnectClient(http, { protocol: "grpc-web", httpVersion: version }),
     },
     {
       name: `connect ${suffix}`,
-      form: "binary",
-      kind: "rpc",
+      tags: ["protobuf", "rpc"],
       connect: ({ http }) => createConnectClient(http, { protocol: "connect", httpVersion: version }),
     },
     {
       name: `connect-json ${suffix}`,
-      form: "json",
-      kind: "rpc",
+      tags: ["json", "rpc"],
       connect: ({ http }) => createConnectJsonClient(http, version),
     },
     {
       name: `jsonrpc ${suffix}`,
-      form: "json",
-      kind: "jsonrpc",
+      tags: ["json", "jsonrpc"],
       connect: ({ http }) => createJsonRpcClient(http, version),
     },
     {
       name: `rest ${suffix}`,
-      form: "json",
-      kind: "path",
+      tags: ["json", "rest"],
       connect: ({ http }) => createRestClient(http, version),
     },
   ];

@@ -72,13 +72,16 @@ export interface WireAddresses {
   readonly grpc: HttpAddress;
 }
 
+export type WireTag = "json" | "protobuf" | "rpc" | "jsonrpc" | "rest";
+
 /** One way to reach a gateway. */
 export interface Wire {
   readonly name: string;
-  /** `json`: requests that only JSON can say (unknown enum names, wrong types) can be sent. */
-  readonly form: "json" | "binary";
-  /** `path`: tenants and ids travel in the path. */
-  readonly kind: "rpc" | "jsonrpc" | "path";
+  /**
+   * `json` can say what protobuf cannot (unknown enum names, wrong types), `protobuf` cannot; `rpc` implies a
+   * version by its address, `jsonrpc` and `rest` do not; `rest` has ids and the tenant in the path.
+   */
+  readonly tags: readonly WireTag[];
   connect(addresses: WireAddresses): WireClient;
 }
 
