@@ -15,8 +15,6 @@ export interface ParseOptions {
   readonly exact?: boolean;
 }
 
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /**
  * Parses a JSON text, strictly. Throws PARSE_ERROR when it is malformed or no UTF-8, INVALID_ARGUMENT when it
  * repeats a key, nests too deep, holds half a surrogate pair or a number that no double can hold.
@@ -32,13 +30,18 @@ export function parseJson(source: string | Uint8Array, options: ParseOptions = {
   }
   const value = parseNative(text);
   // A repeated key leaves fewer keys in the value than in the text.
-  const careful = delicate || countKeys(value) !== keys || (text === source && LONE_SURROGATE.test(text));
+  const careful = delicate || countKeys(value) !== keys || !isWellFormed(text);
   return careful ? parseDelicate(text, exact) : value;
 }
 
 function decodeUtf8(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw new A2AError("PARSE_ERROR", { text: "The body is not valid UTF-8." });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
+
+/** False when a surrogate stands alone. Every supported Node has the method; TypeScript knows it from ES2024. */
+function isWellFormed(text: string): boolean {
+  return (text as string & { isWellFormed(): boolean }).isWellFormed();
 }
 
 function parseNative(text: string): JsonValue {
