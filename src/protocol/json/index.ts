@@ -5,7 +5,8 @@ import { type ParseOptions, parseJson } from "./parse.js";
 import { messageReader } from "./read.js";
 import { messageWriter } from "./write.js";
 
-export { type ParseOptions, parseJson } from "./parse.js";
+export { decodeUtf8, type ParseOptions, parseJson } from "./parse.js";
+export { endOfString } from "./scan.js";
 
 /** How strictly a value is read. */
 export interface ReadOptions {

@@ -34,7 +34,8 @@ export function parseJson(source: string | Uint8Array, options: ParseOptions = {
   return careful ? parseDelicate(text, exact) : value;
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
+/** Bytes as text. Throws PARSE_ERROR when they are no UTF-8; a byte order mark stays, and is no JSON. */
+export function decodeUtf8(bytes: Uint8Array): string {
   if (!isUtf8(bytes)) throw new A2AError("PARSE_ERROR", { text: "The body is not valid UTF-8." });
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
 }

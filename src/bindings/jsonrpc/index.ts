@@ -1,0 +1,1 @@
+export { createJsonRpcBinding, type JsonRpcBindingOptions } from "./http.js";
