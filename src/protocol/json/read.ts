@@ -30,8 +30,7 @@ export interface MessageReader {
 }
 
 interface FieldReader {
-  /** The other name that the field may be given under. */
-  readonly otherName: string;
+  readonly jsonName: string;
   readonly step: string;
   /** Puts the value into the message. */
   readonly set: (fields: Fields, value: unknown, strict: boolean) => void;
@@ -50,12 +49,7 @@ export const messageReader = memoize<MessageReader>(
 );
 
 function plainReader(desc: DescMessage): MessageReader["read"] {
-  const readers = new Map<string, FieldReader>();
-  for (const field of desc.fields) {
-    const set = fieldSetter(field);
-    readers.set(field.name, { otherName: field.jsonName, step: step(field.jsonName), set });
-    readers.set(field.jsonName, { otherName: field.name, step: step(field.jsonName), set });
-  }
+  const readers = readersOf(desc);
   return (value, strict) => {
     const object = asObject(value);
     const message = create(desc);
@@ -69,9 +63,22 @@ function plainReader(desc: DescMessage): MessageReader["read"] {
   };
 }
 
+/** Readers by name. A JSON name wins over a proto name of another field. */
+function readersOf(desc: DescMessage): ReadonlyMap<string, FieldReader> {
+  const readers = new Map<string, FieldReader>();
+  for (const field of desc.fields) {
+    const { jsonName } = field;
+    readers.set(jsonName, { jsonName, step: step(jsonName), set: fieldSetter(field) });
+  }
+  for (const { name, jsonName } of desc.fields) {
+    if (!readers.has(name)) readers.set(name, readers.get(jsonName) as FieldReader);
+  }
+  return readers;
+}
+
 function readField(reader: FieldReader, fields: Fields, object: Fields, key: string, strict: boolean): void {
   try {
-    if (reader.otherName !== key && Object.hasOwn(object, reader.otherName)) {
+    if (key !== reader.jsonName && Object.hasOwn(object, reader.jsonName)) {
       throw new Fault("must not be given under both its names");
     }
     reader.set(fields, object[key], strict);
