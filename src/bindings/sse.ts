@@ -16,7 +16,7 @@ export interface SseOptions {
   /** Headers of the reply, added to those of every event stream. */
   readonly headers: ReplyHeaders;
   readonly traffic: Traffic;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client goes away; with an A2AError as reason the stream ends with that failure instead. */
   readonly signal: AbortSignal;
   readonly frame: (event: WireEvent) => SseFrame;
   /** The last frame of a stream that fails after its head went out. */
@@ -59,7 +59,7 @@ class SseWriter implements AsyncIterator<string> {
   readonly #events: AsyncIterator<WireEvent>;
   readonly #options: SseOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #leave = () => void this.return();
+  readonly #abort = () => this.#interrupt(this.#options.signal.reason);
   #asked = false;
   #news: News | undefined;
   #first: string | undefined;
@@ -70,12 +70,12 @@ class SseWriter implements AsyncIterator<string> {
     this.#events = events;
     this.#options = options;
     this.#timer = setTimeout(() => this.#wake({ kind: "nothing yet" }), options.heartbeatMs ?? 15_000);
-    options.signal.addEventListener("abort", this.#leave, { once: true });
+    options.signal.addEventListener("abort", this.#abort, { once: true });
   }
 
   /** Waits for the first event, so that a failure before it can still be a plain error. */
   async start(): Promise<void> {
-    if (this.#options.signal.aborted) await this.return();
+    if (this.#options.signal.aborted) this.#abort();
     const news = await this.#ask();
     if (news.kind === "failure") throw news.error;
     if (news.kind === "nothing yet") this.#first = HEARTBEAT;
@@ -106,6 +106,18 @@ class SseWriter implements AsyncIterator<string> {
     return DONE;
   }
 
+  /** The client has left, or the gateway ends the stream and says why. */
+  #interrupt(reason: unknown): void {
+    if (!(reason instanceof A2AError)) {
+      void this.return();
+      return;
+    }
+    this.#asked = true;
+    this.#news = { kind: "failure", error: reason };
+    this.#wake(this.#news);
+    this.#events.return?.().catch(() => undefined);
+  }
+
   async #nextText(): Promise<string | undefined> {
     const news = await this.#ask();
     switch (news.kind) {
@@ -120,11 +132,11 @@ class SseWriter implements AsyncIterator<string> {
     }
   }
 
-  #writeOrFail(event: WireEvent): string {
+  async #writeOrFail(event: WireEvent): Promise<string> {
     try {
       return this.#write(event);
     } catch (thrown) {
-      this.#leave();
+      await this.return();
       return format(this.#options.failure(A2AError.from(thrown)));
     }
   }
@@ -161,7 +173,7 @@ class SseWriter implements AsyncIterator<string> {
   #close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener("abort", this.#leave);
+    this.#options.signal.removeEventListener("abort", this.#abort);
   }
 }
 
