@@ -3,7 +3,9 @@ import { A2AError } from "../../../src/errors.js";
 import type { WireEvent } from "../../../src/protocol/event.js";
 import { type Message, type Task, TaskState } from "../../../src/protocol/schema.js";
 import { createMemoryStore } from "../../../src/stores/memory.js";
+import type { FullTaskStore } from "../../../src/stores/task-store.js";
 import { createTestEngine, iteratorOf, readAll, summary } from "../../support/engine.js";
+import type { ScriptedAgent } from "../../support/scripted-agent.js";
 
 function taskOf(response: {
   readonly payload: { readonly case?: string | undefined; readonly value?: unknown };
@@ -364,20 +366,20 @@ describe("a store that fails", () => {
   it("ends a blocking send with INTERNAL in bounded time", async () => {
     const store = createMemoryStore();
     let commits = 0;
-    const failing = {
+    let agent: ScriptedAgent | undefined;
+    const failing: FullTaskStore = {
       ...store,
-      commit: (...args: Parameters<typeof store.commit>) => {
+      async commit(...args) {
         commits += 1;
-        return commits > 1 ? Promise.reject(new Error("disk full")) : store.commit(...args);
+        if (commits > 1) throw new Error("disk full");
+        const result = await store.commit(...args);
+        agent?.gates.open("on");
+        return result;
       },
     };
-    const { send, agent } = createTestEngine(
-      { go: [{ gate: "on" }, { done: "COMPLETED" }] },
-      { store: failing },
-    );
-    const sent = send("go");
-    agent.gates.open("on");
-    expect(await reasonOf(sent)).toBe("INTERNAL");
+    const engine = createTestEngine({ go: [{ gate: "on" }, { done: "COMPLETED" }] }, { store: failing });
+    agent = engine.agent;
+    expect(await reasonOf(engine.send("go"))).toBe("INTERNAL");
   });
 });
 
