@@ -7,6 +7,7 @@ import {
   isFieldSet,
   type Message,
 } from "@bufbuild/protobuf";
+import { hasCustomJsonRepresentation } from "@bufbuild/protobuf/wkt";
 import { type ValueText, valueTextOf } from "./value-text.js";
 
 /** A field that a path or a query can address, compiled from its descriptor. */
@@ -72,8 +73,8 @@ export function resolveField(desc: DescMessage, dotted: string, find: FindField)
 function whyNotEntered(field: DescField): string | undefined {
   if (field.fieldKind === "map") return "a map has no place in an address";
   if (field.fieldKind === "list") return "an item of a list has no name";
-  if (field.fieldKind !== "message" || valueTextOf(field)) return "the field has no fields of its own";
-  return undefined;
+  const open = field.fieldKind === "message" && !hasCustomJsonRepresentation(field.message);
+  return open ? undefined : "the field has no fields of its own";
 }
 
 function resolveLeaf(parents: readonly DescField[], leaf: DescField): Resolved {
@@ -142,7 +143,8 @@ function isVacant(message: Message, field: DescField): boolean {
   return chosen === undefined || chosen === field.localName;
 }
 
-function heldIn(message: Message, field: DescField): unknown {
+/** The value of a field as its message keeps it; undefined where another member of its oneof is set. */
+export function heldIn(message: Message, field: DescField): unknown {
   if (!field.oneof) return propertiesOf(message)[field.localName];
   const chosen = chosenOf(message, field.oneof);
   return chosen.case === field.localName ? chosen.value : undefined;

@@ -1,4 +1,5 @@
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import { VERSION_PARAMETER } from "../../protocol/version.js";
 import { decodeQueryText } from "./escapes.js";
 import { type Failure, failure, invalid } from "./failure.js";
 import { byEitherName, type FieldPath, resolveField, sameValue } from "./fields.js";
@@ -28,7 +29,7 @@ export interface QueryScope {
   readonly strict: boolean;
 }
 
-/** A service parameter, never a field (specification 3.6.1). */
+/** A service parameter, never a field (specification 3.6.1). Its name is a header's, so case does not matter. */
 const VERSION = "A2A-Version";
 
 interface Pair {
@@ -56,7 +57,7 @@ export function readQuery(pieces: readonly string[], scope: QueryScope): Query |
   for (const piece of pieces) {
     const { key, value } = splitPair(piece);
     if (key === undefined || value === undefined) return malformed(key);
-    if (key === VERSION) {
+    if (isVersion(key)) {
       if (version !== undefined && version !== value) return twoVersions();
       version = value;
     } else {
@@ -69,10 +70,14 @@ export function readQuery(pieces: readonly string[], scope: QueryScope): Query |
 
 /** Reads nothing but `A2A-Version`: where the body holds all fields, the query holds none. */
 export function readVersionOnly(pieces: readonly string[]): Query | Failure {
-  const pairs = pieces.map(splitPair).filter(({ key }) => key === VERSION);
+  const pairs = pieces.map(splitPair).filter(({ key }) => isVersion(key));
   const versions = new Set(pairs.map(({ value }) => value));
   if (versions.has(undefined)) return malformed(VERSION);
   return versions.size > 1 ? twoVersions() : { kind: "query", assignments: [], version: pairs[0]?.value };
+}
+
+function isVersion(key: string | undefined): boolean {
+  return key?.toLowerCase() === VERSION_PARAMETER;
 }
 
 function splitPair(piece: string): Pair {

@@ -9,16 +9,15 @@ import { isHttpBody, type Route } from "./routes.js";
 export interface RequestBody {
   readonly bytes: Uint8Array;
   /** As sent; only google.api.HttpBody looks at it. */
-  readonly contentType?: string;
+  readonly contentType?: string | undefined;
 }
 
 /** A decoded request, or why it could not be. */
 export type Decoded = { readonly kind: "message"; readonly message: Message } | Failure;
 
-/** The message type that the body of a route is; undefined where it is not read, or is a single value. */
-export function bodyTypeOf({ method, body }: Route): DescMessage | undefined {
-  if (body.kind === "message") return method.input;
-  return body.kind === "field" && body.field.fieldKind === "message" ? body.field.message : undefined;
+/** True where the body is taken as it is, whatever its media type. */
+export function takesRawBody(route: Route): boolean {
+  return rawTypeOf(route) !== undefined;
 }
 
 /** The request message as far as the body fills it. An empty body is an empty message. */
@@ -32,11 +31,18 @@ export function readRequestBody(route: Route, body: RequestBody, options: ReadOp
 
 function fill(route: Route, body: RequestBody, options: ReadOptions): Message {
   const { input } = route.method;
-  const type = bodyTypeOf(route);
-  if (type && isHttpBody(type)) return fillRaw(route, type, body);
+  const raw = rawTypeOf(route);
+  if (raw) return fillRaw(route, raw, body);
   if (route.body.kind === "none" || body.bytes.byteLength === 0) return create(input);
   if (route.body.kind === "message") return readJson(input, body.bytes, options);
-  return readJsonValue(input, asField(route.body.field, parseJson(body.bytes, options)), options);
+  return readJsonValue(input, asField(route.body.field, parseJson(body.bytes, { exact: true })), options);
+}
+
+function rawTypeOf({ method, body }: Route): DescMessage | undefined {
+  if (body.kind === "none") return undefined;
+  if (body.kind === "message") return isHttpBody(method.input) ? method.input : undefined;
+  const { field } = body;
+  return field.fieldKind === "message" && isHttpBody(field.message) ? field.message : undefined;
 }
 
 function asField(field: DescField, value: JsonValue): JsonValue {

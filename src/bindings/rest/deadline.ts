@@ -1,0 +1,53 @@
+import { A2AError } from "../../errors.js";
+
+const TIMEOUT = /^([0-9]{1,8})([HMSmun])$/;
+const UNIT_MS = new Map([
+  ["H", 3_600_000],
+  ["M", 60_000],
+  ["S", 1000],
+  ["m", 1],
+  ["u", 1 / 1000],
+  ["n", 1 / 1_000_000],
+]);
+
+/** Longest delay that a timer of Node's takes: 24 days. A deadline beyond it never comes. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** A signal that may have a timer behind it. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Ends the timer. Call it when the call is over, however it ended. */
+  clear(): void;
+}
+
+/** The value of `grpc-timeout` in milliseconds, rounded up. Throws INVALID_ARGUMENT when it is no timeout. */
+export function parseTimeout(text: string): number {
+  const [, digits, unit = ""] = TIMEOUT.exec(text) ?? [];
+  const unitMs = UNIT_MS.get(unit);
+  if (digits === undefined || unitMs === undefined) {
+    throw new A2AError("INVALID_ARGUMENT", {
+      text: 'grpc-timeout: expected digits and a unit, such as "250m".',
+    });
+  }
+  return Math.ceil(Number(digits) * unitMs);
+}
+
+/**
+ * The signal of a call with a deadline: it aborts as `parent` does, and with DEADLINE_EXCEEDED when the time is
+ * up. Without a timeout it is `parent` itself.
+ */
+export function createDeadline(parent: AbortSignal, timeoutMs: number | undefined): Deadline {
+  if (timeoutMs === undefined || timeoutMs > LONGEST_MS) return { signal: parent, clear: () => undefined };
+  const controller = new AbortController();
+  const follow = () => controller.abort(parent.reason);
+  const timer = setTimeout(() => controller.abort(new A2AError("DEADLINE_EXCEEDED")), timeoutMs);
+  if (parent.aborted) follow();
+  else parent.addEventListener("abort", follow, { once: true });
+  return {
+    signal: controller.signal,
+    clear() {
+      clearTimeout(timer);
+      parent.removeEventListener("abort", follow);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Reply } from "../../core/context.js";
+import type { WireEvent } from "../../protocol/event.js";
+import { toRestBody } from "../../protocol/status.js";
+import type { HttpResponse } from "../http.js";
+import { type SseFrame, sse } from "../sse.js";
+import type { Answering } from "./response.js";
+import { fieldJson } from "./response-body.js";
+import type { Route } from "./routes.js";
+
+/** The answer to a streaming call, once its first event is there. Rejects when the stream fails before that. */
+export function streamResponse(
+  { responseField }: Route,
+  { events, headers }: Extract<Reply, { kind: "stream" }>,
+  { request, traffic, heartbeatMs }: Answering & { readonly heartbeatMs: number | undefined },
+): Promise<HttpResponse> {
+  const write = responseField
+    ? ({ response }: WireEvent) => fieldJson(responseField, response)
+    : ({ json }: WireEvent) => json;
+  return sse(events, {
+    headers,
+    traffic,
+    heartbeatMs,
+    signal: request.signal,
+    frame: (event): SseFrame => ({ id: event.id, data: write(event) }),
+    failure: (error): SseFrame => ({ event: "error", data: toRestBody(error) }),
+  });
+}
+
+/** The same events; `ended` is called once when they are over or their reader leaves. */
+export function watchEnd<T>(events: AsyncIterable<T>, ended: () => void): AsyncIterable<T> {
+  const source = events[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<T> = {
+    async next() {
+      try {
+        const step = await source.next();
+        if (step.done) ended();
+        return step;
+      } catch (thrown) {
+        ended();
+        throw thrown;
+      }
+    },
+    async return() {
+      ended();
+      await source.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}
