@@ -144,7 +144,8 @@ function enumReader(desc: DescEnum): Read {
   return (value) => {
     if (value === null) return 0;
     const number = typeof value === "string" ? numbers.get(value) : (readNumber(value) as number);
-    if (number === undefined || !(desc.open || known.has(number))) throw new Fault(`must be a ${desc.name}`);
+    if (number === undefined || !(desc.open || known.has(number)))
+      throw new Fault(`must be a name of ${desc.name}`);
     return number;
   };
 }
