@@ -10,8 +10,10 @@ import {
   MethodOptionsSchema,
   ServiceDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
-import { HttpRuleSchema, http } from "../../src/protocol/schema.js";
+import { file_lf_a2a_v1_a2a, HttpRuleSchema, http } from "../../src/protocol/schema.js";
 import { testProtos } from "./test-protos.js";
+
+const A2A_FILE = "lf/a2a/v1/a2a.proto";
 
 /** One RPC of a service that a test makes up. Messages are named within `switchyard.test.v1`, or fully with a dot before. */
 export interface AnnotatedRpc {
@@ -34,6 +36,7 @@ export function annotatedService(rpcs: readonly AnnotatedRpc[]): DescService {
       "switchyard/test/v1/rules.proto",
       "switchyard/test/v1/transcoding.proto",
       "google/api/httpbody.proto",
+      A2A_FILE,
     ],
   });
   const service = create(ServiceDescriptorProtoSchema, { name: "Service" });
@@ -51,7 +54,9 @@ export function annotatedService(rpcs: readonly AnnotatedRpc[]): DescService {
     });
   }
   file.service.push(service);
-  const registry = createFileRegistry(file, (name) => testProtos().getFile(name));
+  const registry = createFileRegistry(file, (name) =>
+    name === A2A_FILE ? file_lf_a2a_v1_a2a : testProtos().getFile(name),
+  );
   return registry.getService("made.up.v1.Service") as DescService;
 }
 

@@ -40,7 +40,9 @@ export function createDeadline(parent: AbortSignal, timeoutMs: number | undefine
   if (timeoutMs === undefined || timeoutMs > LONGEST_MS) return { signal: parent, clear: () => undefined };
   const controller = new AbortController();
   const follow = () => controller.abort(parent.reason);
-  const timer = setTimeout(() => controller.abort(new A2AError("DEADLINE_EXCEEDED")), timeoutMs);
+  const expire = () => controller.abort(new A2AError("DEADLINE_EXCEEDED"));
+  const timer = setTimeout(expire, timeoutMs);
+  if (timeoutMs === 0) expire();
   if (parent.aborted) follow();
   else parent.addEventListener("abort", follow, { once: true });
   return {
