@@ -1,0 +1,104 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { Agent } from "../agents/agent.js";
+import { createEchoAgent } from "../agents/echo.js";
+import type { ModuleLoader } from "../agents/module.js";
+import { cardProblems, overlayCard, readCard } from "../config/card.js";
+import type { Problem } from "../config/problem.js";
+import type { AgentConfig, Config } from "../config/schema.js";
+import type { ServedAgent } from "../core/entry.js";
+import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "../protocol/schema.js";
+
+/** The agents of a configuration, ready to be served; or what is wrong with them. */
+export interface LoadedAgents {
+  /** Empty when there are problems. */
+  readonly agents: readonly ServedAgent[];
+  readonly problems: readonly Problem[];
+  /** Files that were read; a change of one changes an agent. */
+  readonly files: readonly string[];
+}
+
+/** Loads all agents with their cards, and finds every problem at once. */
+export async function loadAgents(config: Config, loader: ModuleLoader): Promise<LoadedAgents> {
+  const loaded = await Promise.all(config.agents.map((agent) => loadAgent(agent, loader)));
+  const problems = loaded.flatMap(({ problems: found }, index) =>
+    found.map(({ key, text }) => ({ path: ["agents", index, key], text })),
+  );
+  return {
+    agents: problems.length > 0 ? [] : loaded.flatMap(({ served }) => served ?? []),
+    problems,
+    files: config.agents.flatMap(filesOf),
+  };
+}
+
+interface AgentProblem {
+  readonly key: string;
+  readonly text: string;
+}
+
+interface LoadedAgent {
+  readonly served?: ServedAgent;
+  readonly problems: readonly AgentProblem[];
+}
+
+async function loadAgent(config: AgentConfig, loader: ModuleLoader): Promise<LoadedAgent> {
+  const agent = await createAgent(config, loader);
+  if (typeof agent === "string") return { problems: [{ key: "file", text: agent }] };
+  const own = create(AgentCardSchema, agent.card);
+  const card = resolveCard(config.card, own);
+  const extended = config.extendedCard && resolveCard(config.extendedCard.card, card.card ?? own);
+  const problems = [...keyed("card", card), ...keyed("extendedCard", extended)];
+  if (problems.length > 0 || card.card === undefined) return { problems };
+  return { served: serve(config, agent, card.card, extended?.card), problems: [] };
+}
+
+async function createAgent({ file, kind }: AgentConfig, loader: ModuleLoader): Promise<Agent | string> {
+  if (kind === "echo" || file === undefined) return createEchoAgent();
+  const loaded = await loader.load(file);
+  return loaded.kind === "loaded" ? loaded.agent : loaded.problem;
+}
+
+interface ResolvedCard {
+  readonly card?: AgentCard;
+  readonly problems: readonly string[];
+}
+
+/** The agent's card with the configured fields in place, checked against the contract. */
+function resolveCard(source: unknown, own: AgentCard): ResolvedCard {
+  if (source === undefined) return { card: own, problems: cardProblems(own) };
+  const { card: over, problems } = readCard(source);
+  if (over === undefined) return { problems };
+  const card = overlayCard(own, over);
+  return { card, problems: cardProblems(card) };
+}
+
+function keyed(key: string, result: ResolvedCard | undefined): AgentProblem[] {
+  return (result?.problems ?? []).map((text) => ({ key, text }));
+}
+
+function serve(
+  config: AgentConfig,
+  agent: Agent,
+  card: AgentCard,
+  extendedCard: AgentCard | undefined,
+): ServedAgent {
+  const { tenant, busy, followUps, concurrency, idempotency, streaming } = config;
+  return {
+    agent,
+    tenant,
+    policy: { busy, followUps, concurrency, idempotency },
+    card,
+    ...(extendedCard !== undefined && { extendedCard }),
+    extendedCardPublic: config.extendedCard?.public ?? false,
+    streaming,
+    extensions: config.extensions.map(({ params, ...extension }) =>
+      create(AgentExtensionSchema, {
+        ...extension,
+        ...(params !== undefined && { params: params as JsonObject }),
+      }),
+    ),
+  };
+}
+
+function filesOf({ file, card, extendedCard }: AgentConfig): string[] {
+  return [file, card, extendedCard?.card].filter((each) => typeof each === "string");
+}
