@@ -26,8 +26,8 @@ export type Act =
       readonly name?: string;
       readonly metadata?: JsonObject;
     }
-  /** So many artifact chunks, one after the other. */
-  | { readonly chunks: number; readonly of: string }
+  /** So many artifact chunks, one after the other, each with its number and, if asked, filled up to so many bytes. */
+  | { readonly chunks: number; readonly of: string; readonly bytes?: number }
   /** Waits until the test opens the gate; a deaf agent waits through a cancel, too. */
   | { readonly gate: string }
   /** Before the first other act: waits at a gate before it says what its answer is. */
@@ -205,9 +205,12 @@ function progressOf(act: Act): Progress {
   throw new Error(`${JSON.stringify(act)} has no place here`);
 }
 
-function* chunks({ chunks: count, of }: { chunks: number; of: string }): Generator<Progress> {
+function* chunks({ chunks: count, of, bytes = 0 }: Extract<Act, { chunks: number }>): Generator<Progress> {
   for (let index = 0; index < count; index += 1) {
-    const artifact = create(ArtifactSchema, { artifactId: of, parts: partsOf(`${index} `) });
+    const artifact = create(ArtifactSchema, {
+      artifactId: of,
+      parts: partsOf(`${index} `.padEnd(bytes, ".")),
+    });
     yield { kind: "artifact", artifact, append: index > 0, lastChunk: index === count - 1 };
   }
 }

@@ -22,7 +22,7 @@ import {
 /** Set in the flags of the last frame of a Connect stream. */
 const END_STREAM = 0x02;
 
-interface WireError {
+export interface ConnectErrorJson {
   readonly code: string;
   readonly message?: string;
   readonly details?: readonly { readonly type: string; readonly value: string }[];
@@ -55,7 +55,7 @@ async function callUnary(
   const json = JSON.parse(await textOf(answer)) as JsonValue;
   const headers = answer.headers;
   if (answer.status === 200) return { kind: "ok", message: exactJson(methodOf(name).output, json), headers };
-  const error = wireError(json as unknown as WireError);
+  const error = connectError(json as unknown as ConnectErrorJson);
   assert.equal(answer.status, CODES[error.code].http, `HTTP status of ${error.code}`);
   return { kind: "error", error, headers };
 }
@@ -81,8 +81,8 @@ async function* readStream(
   for await (const { flags, text } of framesOf(answer)) {
     const json = JSON.parse(text) as JsonValue;
     if (flags === END_STREAM) {
-      const { error } = json as { error?: WireError };
-      if (error) yield { kind: "error", error: wireError(error), first, headers };
+      const { error } = json as { error?: ConnectErrorJson };
+      if (error) yield { kind: "error", error: connectError(error), first, headers };
       return;
     }
     assert.equal(flags, 0);
@@ -114,7 +114,8 @@ async function* framesOf(answer: HttpAnswer): AsyncGenerator<{ flags: number; te
   assert.equal(pending.length, 0, "no frame is cut short");
 }
 
-function wireError({ code, message = "", details = [] }: WireError): NeutralError {
+/** Error object of Connect, from a unary answer or an end-stream frame. */
+export function connectError({ code, message = "", details = [] }: ConnectErrorJson): NeutralError {
   const name = (code === "canceled" ? "CANCELLED" : code.toUpperCase()) as Code;
   assert.ok(name in CODES, `unknown Connect code ${code}`);
   return neutralError({

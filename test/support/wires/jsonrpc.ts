@@ -23,7 +23,7 @@ import {
 /** Statuses that a JSON-RPC error may come with besides 200. */
 const OWN_STATUS: readonly number[] = [401, 413, 429, 503];
 
-interface Envelope {
+export interface Envelope {
   readonly jsonrpc: string;
   readonly id: JsonValue;
   readonly result?: JsonValue;
@@ -57,7 +57,7 @@ async function readAnswer(answer: HttpAnswer, id: number, name: string): Promise
   assert.equal(answer.headers["content-type"], "application/json");
   const envelope = openEnvelope(await textOf(answer), id);
   const headers = answer.headers;
-  if (envelope.error) return { kind: "error", error: wireError(envelope.error, answer.status), headers };
+  if (envelope.error) return { kind: "error", error: jsonRpcError(envelope.error, answer.status), headers };
   assert.equal(answer.status, 200);
   return { kind: "ok", message: exactJson(methodOf(name).output, envelope.result as JsonValue), headers };
 }
@@ -83,7 +83,7 @@ async function* readStream(
     assert.equal(event.dataLines, 1, "an event is one line of data");
     const envelope = openEnvelope(event.data, id);
     if (envelope.error) {
-      yield { kind: "error", error: wireError(envelope.error, 200), first, headers };
+      yield { kind: "error", error: jsonRpcError(envelope.error, 200), first, headers };
       return;
     }
     yield { kind: "event", message: exactJson(methodOf(name).output, envelope.result as JsonValue), headers };
@@ -121,7 +121,11 @@ function openEnvelope(text: string, id: number): Envelope {
   return envelope;
 }
 
-function wireError({ code, message, data }: NonNullable<Envelope["error"]>, status: number): NeutralError {
+/** Error object of a JSON-RPC response. */
+export function jsonRpcError(
+  { code, message, data }: NonNullable<Envelope["error"]>,
+  status: number,
+): NeutralError {
   const row = [...ERRORS.values()].find((each) => each.jsonrpc === code);
   assert.ok(row, `no row of the error table has ${code}`);
   const error = neutralError({

@@ -74,7 +74,7 @@ async function readAnswer(answer: HttpAnswer, name: string): Promise<Answer> {
   const json = JSON.parse(await textOf(answer)) as JsonValue;
   const headers = answer.headers;
   if (answer.status === 200) return { kind: "ok", message: exactJson(methodOf(name).output, json), headers };
-  return { kind: "error", error: wireError(json, answer.status), headers };
+  return { kind: "error", error: restError(json, answer.status), headers };
 }
 
 async function* readStream(
@@ -97,7 +97,7 @@ async function* readStream(
     assert.equal(event.dataLines, 1, "an event is one line of data");
     const json = JSON.parse(event.data) as JsonValue;
     if (event.type === "error") {
-      yield { kind: "error", error: wireError(json, undefined), first, headers };
+      yield { kind: "error", error: restError(json, undefined), first, headers };
       return;
     }
     assert.equal(event.type, "message");
@@ -138,7 +138,8 @@ function queryOf(fields: Record<string, JsonValue>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
 }
 
-function wireError(json: JsonValue, status: number | undefined): NeutralError {
+/** The error envelope of REST; `status` is the HTTP status, where there is one. */
+export function restError(json: JsonValue, status: number | undefined): NeutralError {
   const { error } = json as { error?: unknown };
   assert.deepEqual(Object.keys(json as object), ["error"], "the envelope holds the error alone");
   const { code, status: name, message, details } = error as Status;

@@ -1,0 +1,147 @@
+import { connect, constants } from "node:http2";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startGateway, type TestGateway } from "../support/gateway.js";
+import { openSocket } from "../support/raw-socket.js";
+import { createScriptedAgent } from "../support/scripted-agent.js";
+import { WIRES, type WireClient } from "../support/wires/index.js";
+
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+const SETTINGS = frameOf(4, 0, 0);
+
+/** One HTTP/2 frame (RFC 9113, 4.1). */
+function frameOf(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+
+/** HPACK: POST, http, path and content type of a gRPC call, by literals without indexing. */
+function callHeaders(): Buffer {
+  const literal = (name: string, value: string) =>
+    Buffer.concat([
+      Buffer.from([0, name.length]),
+      Buffer.from(name),
+      Buffer.from([value.length]),
+      Buffer.from(value),
+    ]);
+  return Buffer.concat([
+    literal(":method", "POST"),
+    literal(":scheme", "http"),
+    literal(":path", "/lf.a2a.v1.A2AService/GetTask"),
+    literal(":authority", "test"),
+    literal("content-type", "application/grpc"),
+    literal("te", "trailers"),
+  ]);
+}
+
+const repeated = (count: number, one: (index: number) => Buffer) =>
+  Buffer.concat(Array.from({ length: count }, (_, index) => one(index)));
+
+/** What an attacker sends after the preface, and keeps sending. */
+const FLOODS: readonly (readonly [string, Buffer])[] = [
+  ["pings", repeated(50_000, () => frameOf(6, 0, 0, Buffer.alloc(8)))],
+  ["settings", repeated(50_000, () => frameOf(4, 0, 0, Buffer.from([0, 4, 0, 0, 0xff, 0xff])))],
+  [
+    "calls that are reset at once",
+    repeated(10_000, (index) => {
+      const stream = index * 2 + 1;
+      return Buffer.concat([
+        frameOf(1, 4, stream, callHeaders()),
+        frameOf(3, 0, stream, Buffer.from([0, 0, 0, 8])),
+      ]);
+    }),
+  ],
+  [
+    "header fields without an end",
+    Buffer.concat([
+      frameOf(1, 0, 1, callHeaders()),
+      repeated(20_000, (index) =>
+        frameOf(9, 0, 1, Buffer.from(`\0\u0008x-h-${String(index).padStart(4, "0").slice(-4)}\u0001y`)),
+      ),
+    ]),
+  ],
+  [
+    "empty data frames",
+    Buffer.concat([frameOf(1, 4, 1, callHeaders()), repeated(50_000, () => frameOf(0, 0, 1))]),
+  ],
+  [
+    "priority frames",
+    repeated(50_000, (index) => frameOf(2, 0, (index % 1000) * 2 + 1, Buffer.from([0, 0, 0, 0, 7]))),
+  ],
+  ["frames of an unknown type", repeated(50_000, () => frameOf(0xfa, 0, 0, Buffer.alloc(4)))],
+  ["a frame larger than allowed", frameOf(0, 0, 1, Buffer.alloc(70_000))],
+  ["garbage", Buffer.alloc(100_000, 0xa5)],
+];
+
+let gateway: TestGateway;
+let client: WireClient;
+
+beforeAll(async () => {
+  gateway = await startGateway({ agents: [{ agent: createScriptedAgent() }] });
+  client = (WIRES[0] as (typeof WIRES)[number]).connect(gateway);
+});
+afterAll(async () => {
+  await client.close();
+  await gateway.close();
+});
+
+/** Milliseconds that an honest caller waits for its answer. */
+async function honestCallMs(): Promise<number> {
+  const before = performance.now();
+  const answer = await client.call("GetTask", { id: "unknown-task" });
+  expect(answer).toMatchObject({ kind: "error", error: { reason: "TASK_NOT_FOUND" } });
+  return performance.now() - before;
+}
+
+describe.each(["http", "grpc"] as const)("floods on the %s port", (port) => {
+  test.each(FLOODS)("%s do not stop other callers, and end", async (_title, flood) => {
+    const attacker = await openSocket(gateway[port]);
+    attacker.write(Buffer.concat([PREFACE, SETTINGS, flood]));
+    expect(await honestCallMs()).toBeLessThan(1000);
+    attacker.socket.end();
+    await attacker.closed();
+    attacker.destroy();
+    expect(await honestCallMs()).toBeLessThan(500);
+  });
+
+  test("an attacker that reads no answers does not stop other callers", async () => {
+    const attacker = await openSocket(gateway[port]);
+    attacker.socket.pause();
+    attacker.write(
+      Buffer.concat([PREFACE, SETTINGS, ...((FLOODS[0] as [string, Buffer]).slice(1) as Buffer[])]),
+    );
+    expect(await honestCallMs()).toBeLessThan(1000);
+    attacker.destroy();
+    expect(await honestCallMs()).toBeLessThan(500);
+  });
+
+  test("a client that resets its calls does not disturb its other calls", async () => {
+    const { host, port: number } = gateway[port];
+    const session = connect(`http://${host}:${number}`);
+    session.on("error", () => undefined);
+    const headers = {
+      ":method": "POST",
+      ":path": "/lf.a2a.v1.A2AService/GetTask",
+      "content-type": "application/grpc",
+      te: "trailers",
+    };
+    for (let count = 0; count < 50; count += 1) {
+      const stream = session.request(headers);
+      stream.on("error", () => undefined);
+      stream.close(constants.NGHTTP2_CANCEL);
+    }
+    const kept = session.request(headers);
+    kept.end(Buffer.from([0, 0, 0, 0, 0]));
+    const status = await new Promise((resolve) => {
+      kept.on("response", (fields) => fields["grpc-status"] !== undefined && resolve(fields["grpc-status"]));
+      kept.on("trailers", (fields) => resolve(fields["grpc-status"]));
+      kept.on("error", resolve);
+      kept.resume();
+    });
+    expect(status).toBe("3");
+    session.destroy();
+  });
+});

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { startGateway, type TestGateway } from "../support/gateway.js";
+import { createReaders, type Readers } from "../support/readers.js";
+import { createScriptedAgent, type ScriptedAgent } from "../support/scripted-agent.js";
+import { type Step, WIRES, type WireClient, type WireStream } from "../support/wires/index.js";
+
+const SEND = { message: { messageId: "m1", role: "ROLE_USER", parts: [{ text: "work" }] } };
+
+let gateway: TestGateway;
+let agent: ScriptedAgent;
+let readers: Readers;
+
+beforeEach(async () => {
+  readers = createReaders();
+  agent = createScriptedAgent({
+    work: [{ status: "WORKING" }, { gate: "go" }, { artifact: "a1", parts: "x" }, { done: "COMPLETED" }],
+  });
+  gateway = await startGateway({ agents: [{ agent }], middleware: [readers.watch] });
+});
+afterEach(() => gateway.close());
+
+async function taskOf(stream: WireStream): Promise<string> {
+  const step = await stream.next();
+  assert.ok(step.kind === "event", JSON.stringify(step));
+  return (step.message as { task: { id: string } }).task.id;
+}
+
+async function stateOf(client: WireClient, id: string): Promise<string> {
+  const answer = await client.call("GetTask", { id });
+  assert.ok(answer.kind === "ok", JSON.stringify(answer));
+  return (answer.message as { status: { state: string } }).status.state;
+}
+
+async function rest(stream: WireStream): Promise<Step[]> {
+  const steps: Step[] = [];
+  for (;;) {
+    const step = await stream.next();
+    steps.push(step);
+    if (step.kind !== "event") return steps;
+  }
+}
+
+async function msUntilGone(leave: () => unknown): Promise<number> {
+  const before = performance.now();
+  leave();
+  await readers.none();
+  return performance.now() - before;
+}
+
+describe.each(WIRES)("a client that leaves over $name", (wire) => {
+  let client: WireClient;
+  beforeEach(() => {
+    client = wire.connect(gateway);
+  });
+  afterEach(() => client.close());
+
+  test("S2-05 its reader is gone within 100 ms; the run goes on and is saved", async () => {
+    const stream = client.stream("SendStreamingMessage", SEND);
+    const id = await taskOf(stream);
+    await agent.gates.reached("go");
+    expect(await msUntilGone(() => stream.cancel())).toBeLessThan(100);
+    agent.gates.open("go");
+    await agent.idle();
+    const other = wire.connect(gateway);
+    expect(await stateOf(other, id)).toBe("TASK_STATE_COMPLETED");
+    await other.close();
+    expect(agent.record.aborted).toBe(0);
+  });
+
+  test("S0-14 whoever subscribes afterwards gets the rest", async () => {
+    const stream = client.stream("SendStreamingMessage", SEND);
+    const id = await taskOf(stream);
+    await agent.gates.reached("go");
+    await msUntilGone(() => stream.cancel());
+    const other = wire.connect(gateway);
+    const subscription = other.stream("SubscribeToTask", { id });
+    expect(await taskOf(subscription)).toBe(id);
+    agent.gates.open("go");
+    expect((await rest(subscription)).map(({ kind }) => kind)).toEqual(["event", "event", "end"]);
+    await other.close();
+  });
+
+  test("a connection that is cut is a client that left", async () => {
+    const stream = client.stream("SendStreamingMessage", SEND);
+    await taskOf(stream);
+    await agent.gates.reached("go");
+    const steps = rest(stream).catch(() => []);
+    expect(await msUntilGone(() => client.close())).toBeLessThan(100);
+    agent.gates.open("go");
+    stream.cancel();
+    await steps;
+  });
+
+  test.skipIf(!wire.tags.includes("rpc"))(
+    "a deadline that passes ends the reader, and the caller is told",
+    async () => {
+      const stream = client.stream("SendStreamingMessage", SEND, { timeoutMs: 150 });
+      await taskOf(stream);
+      const steps = await rest(stream);
+      const last = steps.at(-1);
+      assert.ok(last?.kind === "error", JSON.stringify(last));
+      expect(last.error.code).toBe("DEADLINE_EXCEEDED");
+      await readers.none();
+      expect(agent.record.aborted).toBe(0);
+      agent.gates.open("go");
+    },
+  );
+});

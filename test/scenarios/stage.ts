@@ -1,0 +1,50 @@
+import { startGateway } from "../support/gateway.js";
+import { createScriptedAgent, type ScriptedAgent, scriptedCard } from "../support/scripted-agent.js";
+import type { Wire, WireClient } from "../support/wires/index.js";
+
+/** A gateway with scripted agents, and a client that reaches it over one wire. */
+export interface Stage {
+  readonly client: WireClient;
+  /** Every tenant's agent follows the same scripts. */
+  readonly agent: ScriptedAgent;
+  close(): Promise<void>;
+}
+
+const STRICT = {
+  capabilities: {
+    extensions: [{ uri: "https://example.com/strict", required: true }, { uri: "https://example.com/loud" }],
+  },
+};
+
+const EXTENDED = scriptedCard({
+  name: "Extended",
+  skills: [
+    { id: "act", name: "Act", description: "Acts.", tags: ["test"] },
+    { id: "more", name: "More", description: "Does more.", tags: ["test"] },
+  ],
+});
+
+/** Sets a stage with the tenants that the scenarios speak of. */
+export async function setStage(wire: Wire): Promise<Stage> {
+  const agent = createScriptedAgent();
+  const gateway = await startGateway({
+    agents: [
+      { agent },
+      { tenant: "acme", agent },
+      { tenant: "strict", agent: { ...agent, card: scriptedCard(STRICT) } },
+      { tenant: "quiet", agent, streaming: false },
+      { tenant: "announced", agent, announceExtendedCard: true },
+      { tenant: "locked", agent, extendedCard: EXTENDED },
+      { tenant: "carded", agent, extendedCard: EXTENDED, extendedCardPublic: true },
+    ],
+  });
+  const client = wire.connect(gateway);
+  return {
+    client,
+    agent,
+    close: async () => {
+      await client.close();
+      await gateway.close();
+    },
+  };
+}
