@@ -1,5 +1,5 @@
-// Writes what is derived from the contract: gen/ by buf. With --check it writes to a scratch folder instead and
-// fails when that differs from what is committed.
+// Writes what is derived from the contract, gen/ by buf, and from the configuration's schema, its documents. With
+// --check it writes to a scratch folder instead and fails when that differs from what is committed.
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, run } from "./run.mjs";
@@ -18,6 +18,8 @@ if (check) {
   rmSync(scratch, { recursive: true, force: true });
   await must(["buf", "generate", "--output", scratch]);
   await must(["diff", "--recursive", "--brief", "gen", join(scratch, "gen")]);
+  await must(["tsx", "scripts/config-docs.ts", "--check"]);
 } else {
   await must(["buf", "generate"]);
+  await must(["tsx", "scripts/config-docs.ts"]);
 }

@@ -22,7 +22,7 @@ export interface JsonSchema {
 }
 
 /** Names a file that holds the text of a setting. */
-const FILE_NAME: JsonSchema = { type: "string", path: true, description: "Path of a file with it." };
+export const FILE_NAME: JsonSchema = { type: "string", path: true, description: "Path of a file with it." };
 
 /** The configuration's schema, as the file writes it. */
 export const CONFIG_JSON_SCHEMA = z.toJSONSchema(configSchema, {
