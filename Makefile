@@ -26,9 +26,10 @@ build: install ## Compile to dist/; the program is dist/main.js
 generate: install ## Write gen/ and the documents that are derived from code
 	@node scripts/generate.mjs
 
-test: install ## Run all tests; those with clients in other languages where their toolchain is there
-	@rm -rf .tmp/reports/test.* .tmp/reports/interop.*
-	@status=0; node scripts/test.mjs test || status=1; node test/interop/run.mjs --available || status=1; exit $$status
+test: build ## Run all tests; those with clients in other languages where their toolchain is there
+	@rm -f .tmp/reports/test.json .tmp/reports/interop.json
+	@status=0; node scripts/test.mjs test || status=1; \
+	tsx test/interop/run.ts $(if $(CI),,--available) || status=1; exit $$status
 
 test-node24: install ## Run the tests on Node 24 (fetched into .tmp/)
 	@node scripts/node24.mjs
@@ -39,8 +40,8 @@ check: install ## Types, format, lint, import rule, unused code, contract, gener
 breaking: install ## Compare the contract with the one of the last release
 	@buf breaking proto --against test/wire/a2a-1.0.binpb
 
-interop: build ## Official SDKs, grpcurl and a browser as clients; installs what they need
-	@node test/interop/run.mjs
+interop: build ## Official SDKs, grpcurl and a browser as clients; installs what they need (CLIENTS="Go Java")
+	@tsx test/interop/run.ts $(CLIENTS)
 
 fuzz: install ## Fuzz every parser, bounded (FUZZ_SECONDS=60 for each)
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} vitest run test/fuzz
