@@ -19,7 +19,9 @@ if (check) {
   await must(["buf", "generate", "--output", scratch]);
   await must(["diff", "--recursive", "--brief", "gen", join(scratch, "gen")]);
   await must(["tsx", "scripts/config-docs.ts", "--check"]);
+  await must(["tsx", "scripts/errors-docs.ts", "--check"]);
 } else {
   await must(["buf", "generate"]);
   await must(["tsx", "scripts/config-docs.ts"]);
+  await must(["tsx", "scripts/errors-docs.ts"]);
 }
