@@ -5,13 +5,13 @@ import type { ModuleLoader } from "../agents/module.js";
 import { cardProblems, overlayCard, readCard } from "../config/card.js";
 import type { Problem } from "../config/problem.js";
 import type { AgentConfig, Config } from "../config/schema.js";
-import type { ServedAgent } from "../core/entry.js";
+import type { GatewayAgent } from "../gateway-options.js";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "../protocol/schema.js";
 
 /** The agents of a configuration, ready to be served; or what is wrong with them. */
 export interface LoadedAgents {
   /** Empty when there are problems. */
-  readonly agents: readonly ServedAgent[];
+  readonly agents: readonly GatewayAgent[];
   readonly problems: readonly Problem[];
   /** Files that were read; a change of one changes an agent. */
   readonly files: readonly string[];
@@ -36,19 +36,18 @@ interface AgentProblem {
 }
 
 interface LoadedAgent {
-  readonly served?: ServedAgent;
+  readonly served?: GatewayAgent;
   readonly problems: readonly AgentProblem[];
 }
 
 async function loadAgent(config: AgentConfig, loader: ModuleLoader): Promise<LoadedAgent> {
   const agent = await createAgent(config, loader);
   if (typeof agent === "string") return { problems: [{ key: "file", text: agent }] };
-  const own = create(AgentCardSchema, agent.card);
-  const card = resolveCard(config.card, own);
-  const extended = config.extendedCard && resolveCard(config.extendedCard.card, card.card ?? own);
-  const problems = [...keyed("card", card), ...keyed("extendedCard", extended)];
-  if (problems.length > 0 || card.card === undefined) return { problems };
-  return { served: serve(config, agent, card.card, extended?.card), problems: [] };
+  const { card, problems } = resolveCard(config.card, create(AgentCardSchema, agent.card));
+  if (card === undefined || problems.length > 0) return keyed("card", problems);
+  const extended = config.extendedCard && resolveCard(config.extendedCard.card, card);
+  if (extended !== undefined && extended.problems.length > 0) return keyed("extendedCard", extended.problems);
+  return { served: serve(config, withCard(agent, card), extended?.card), problems: [] };
 }
 
 async function createAgent({ file, kind }: AgentConfig, loader: ModuleLoader): Promise<Agent | string> {
@@ -71,31 +70,35 @@ function resolveCard(source: unknown, own: AgentCard): ResolvedCard {
   return { card, problems: cardProblems(card) };
 }
 
-function keyed(key: string, result: ResolvedCard | undefined): AgentProblem[] {
-  return (result?.problems ?? []).map((text) => ({ key, text }));
+function keyed(key: string, texts: readonly string[]): LoadedAgent {
+  return { problems: texts.map((text) => ({ key, text })) };
 }
 
-function serve(
-  config: AgentConfig,
-  agent: Agent,
-  card: AgentCard,
-  extendedCard: AgentCard | undefined,
-): ServedAgent {
+function serve(config: AgentConfig, agent: Agent, extendedCard: AgentCard | undefined): GatewayAgent {
   const { tenant, busy, followUps, concurrency, idempotency, streaming } = config;
   return {
-    agent,
     tenant,
+    agent,
     policy: { busy, followUps, concurrency, idempotency },
-    card,
+    streaming,
     ...(extendedCard !== undefined && { extendedCard }),
     extendedCardPublic: config.extendedCard?.public ?? false,
-    streaming,
     extensions: config.extensions.map(({ params, ...extension }) =>
       create(AgentExtensionSchema, {
         ...extension,
         ...(params !== undefined && { params: params as JsonObject }),
       }),
     ),
+  };
+}
+
+/** The same agent with another card; a module may hand over an object of a class, so that a copy would lose its methods. */
+function withCard(agent: Agent, card: AgentCard): Agent {
+  const resume = agent.resume?.bind(agent);
+  return {
+    card,
+    answer: (turn, signal) => agent.answer(turn, signal),
+    ...(resume !== undefined && { resume }),
   };
 }
 

@@ -1,6 +1,5 @@
-import { clone, type JsonValue } from "@bufbuild/protobuf";
+import { clone, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
-import { A2AError } from "../errors.js";
 import { readJsonValue } from "../protocol/json/index.js";
 import { requiredViolations } from "../protocol/required.js";
 import { type AgentCard, AgentCardSchema } from "../protocol/schema.js";
@@ -31,8 +30,12 @@ function cardOf(value: unknown): CardResult {
     const json = JSON.parse(JSON.stringify(value)) as JsonValue;
     return { card: readJsonValue(AgentCardSchema, json, { strict: true }), problems: [] };
   } catch (error) {
-    return { problems: [`${A2AError.from(error).message}`] };
+    return { problems: [describe(error)] };
   }
+}
+
+function describe(error: unknown): string {
+  return `${error instanceof Error ? error.message : String(error)}.`.replace(/\.+$/, ".");
 }
 
 /** A card with every field that `over` sets replaced. */
@@ -49,9 +52,15 @@ export function overlayCard(card: AgentCard, over: AgentCard): AgentCard {
 /** These are filled in by the gateway, or say enough when they are empty. */
 const MAY_BE_EMPTY = /(^|\.)(supportedInterfaces|capabilities|skills|tags|description)$/;
 
-/** What the contract requires of a card and this one lacks, one line each. */
+/** What is wrong with a card, one line each: values of the wrong type, and what the contract requires and it lacks. */
 export function cardProblems(card: AgentCard): string[] {
-  return requiredViolations(AgentCardSchema, card)
-    .filter(({ field }) => !MAY_BE_EMPTY.test(field))
-    .map(({ field, description }) => `${field} ${description}.`);
+  try {
+    // The library's own writer checks every value's type; ours takes it for granted.
+    toJson(AgentCardSchema, card);
+    return requiredViolations(AgentCardSchema, card)
+      .filter(({ field }) => !MAY_BE_EMPTY.test(field))
+      .map(({ field, description }) => `${field} ${description}.`);
+  } catch (error) {
+    return [describe(error)];
+  }
 }

@@ -118,7 +118,7 @@ export const configSchema = z.strictObject({
       ),
   }),
   streams: section("Streams.", {
-    heartbeatMs: durationOrOff(100)
+    heartbeatMs: duration(100)
       .prefault("15 s")
       .describe("Pause after which an idle event stream carries a comment, so that proxies keep it open."),
   }),

@@ -123,8 +123,11 @@ const DURATION_SHAPE = {
   ],
 };
 
+/** Longest time that a timer of Node waits. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** A time in milliseconds: a number, or a text such as `15 s`. */
-export function duration(minimumMs: number, maximumMs = Number.MAX_SAFE_INTEGER) {
+export function duration(minimumMs: number, maximumMs = LONGEST_TIMER_MS) {
   const range = minimumMs === 0 ? "" : ` of at least ${minimumMs} ms`;
   return value(`a time${range}, such as 1500 (milliseconds), "15 s" or "7 d"`, DURATION_SHAPE, (input) =>
     inRange(wholeNumber(input) ?? scaled(input, DURATION, DURATION_UNITS), minimumMs, maximumMs),
