@@ -46,13 +46,13 @@ var operations = []operation{
 	{"cancel", cancel, nil},
 	{"subscribe", subscribe, nil},
 	{"follow-up", followUp, nil},
+	{"extended-card", extendedCard, nil},
 	{"TaskNotFound", taskNotFound, a2a.ErrTaskNotFound},
 	{"TaskNotCancelable", taskNotCancelable, a2a.ErrTaskNotCancelable},
 	{"PushNotificationNotSupported", pushNotSupported, a2a.ErrPushNotificationNotSupported},
 	{"UnsupportedOperation", unsupportedOperation, a2a.ErrUnsupportedOperation},
 	{"ContentTypeNotSupported", contentType, a2a.ErrUnsupportedContentType},
 	{"InvalidAgentResponse", invalidAgentResponse, a2a.ErrInvalidAgentResponse},
-	{"ExtendedAgentCardNotConfigured", extendedCard, a2a.ErrExtendedCardNotConfigured},
 	{"ExtensionSupportRequired", extensionRequired, a2a.ErrExtensionSupportRequired},
 	{"VersionNotSupported", otherVersion, a2a.ErrVersionNotSupported},
 }
@@ -298,8 +298,11 @@ func invalidAgentResponse(ctx context.Context, s *session) error {
 }
 
 func extendedCard(ctx context.Context, s *session) error {
-	_, err := s.plain.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
-	return err
+	card, err := s.main.GetExtendedAgentCard(ctx, &a2a.GetExtendedAgentCardRequest{})
+	if err != nil {
+		return err
+	}
+	return check(card.Description == "For callers who are known.", "description %q", card.Description)
 }
 
 func extensionRequired(ctx context.Context, s *session) error {

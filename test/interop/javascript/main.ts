@@ -149,6 +149,10 @@ const operations: Record<string, (session: Session) => Promise<unknown>> = {
     assert.equal(done.id, id);
     assert.equal(done.status?.state, TaskState.TASK_STATE_COMPLETED);
   },
+  async "extended-card"({ main }) {
+    const { description } = await main.getAgentCard();
+    assert.equal(description, "For callers who are known.");
+  },
   TaskNotFound: ({ main }) => main.getTask(GetTaskRequest.fromJSON({ id: "no-such-task" })),
   async TaskNotCancelable({ main }) {
     const { id } = await sendTask(main, "tck-complete-task");
@@ -166,7 +170,6 @@ const operations: Record<string, (session: Session) => Promise<unknown>> = {
   ContentTypeNotSupported: ({ plain }) =>
     plain.sendMessage(request({ raw: "iVBORw==", mediaType: "image/png" })),
   InvalidAgentResponse: ({ plain }) => plain.sendMessage(request({ text: "invalid" })),
-  ExtendedAgentCardNotConfigured: ({ plain }) => plain.getAgentCard(),
   async ExtensionSupportRequired({ strict }) {
     const options: RequestOptions = { serviceParameters: { "A2A-Extensions": EXTENSION } };
     await strict.sendMessage(request({ text: "hello" }), options);

@@ -173,6 +173,10 @@ class Session:
         done = (await self.send(request("done", task_id=waiting.id))).task
         check((done.id, done.status.state) == (waiting.id, State.TASK_STATE_COMPLETED), "follow-up")
 
+    async def op_extended_card(self):
+        card = await self.unary.get_extended_agent_card(pb.GetExtendedAgentCardRequest())
+        check(card.description == "For callers who are known.", card.description)
+
     async def err_TaskNotFound(self):
         await self.unary.get_task(pb.GetTaskRequest(id="no-such-task"))
 
@@ -195,9 +199,6 @@ class Session:
 
     async def err_InvalidAgentResponse(self):
         await self.send(request("invalid"), self.plain)
-
-    async def err_ExtendedAgentCardNotConfigured(self):
-        await self.plain.get_extended_agent_card(pb.GetExtendedAgentCardRequest())
 
     async def err_ExtensionSupportRequired(self):
         try:

@@ -298,7 +298,8 @@ public final class Interop {
     }
 
     private void extendedCard() throws Exception {
-        plain.getExtendedAgentCard(context());
+        AgentCard extended = unary.getExtendedAgentCard(context());
+        check(extended.description().equals("For callers who are known."), extended.description());
     }
 
     private void extensionRequired() throws Exception {
@@ -321,13 +322,13 @@ public final class Interop {
         all.put("cancel", this::cancel);
         all.put("subscribe", this::subscribe);
         all.put("follow-up", this::followUp);
+        all.put("extended-card", this::extendedCard);
         all.put("TaskNotFound", this::taskNotFound);
         all.put("TaskNotCancelable", this::taskNotCancelable);
         all.put("PushNotificationNotSupported", this::pushNotSupported);
         all.put("UnsupportedOperation", this::unsupportedOperation);
         all.put("ContentTypeNotSupported", this::contentType);
         all.put("InvalidAgentResponse", this::invalidAgentResponse);
-        all.put("ExtendedAgentCardNotConfigured", this::extendedCard);
         all.put("ExtensionSupportRequired", this::extensionRequired);
         all.put("VersionNotSupported", this::otherVersion);
         return all;
