@@ -46,6 +46,15 @@ describe("checkId (S0-18)", () => {
     expect(ids.size).toBe(1_000);
     for (const id of ids) expect(refusal(checkId, id)).toBeUndefined();
   });
+
+  it("makes UUIDs of version 7 that carry their time", () => {
+    const before = Date.now();
+    const id = newId();
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    const time = Number.parseInt(id.replace("-", "").slice(0, 12), 16);
+    expect(time).toBeGreaterThanOrEqual(before);
+    expect(time).toBeLessThanOrEqual(Date.now());
+  });
 });
 
 describe("checkMessageId", () => {
