@@ -1,0 +1,137 @@
+import { createServer as createHttp1, type Server as Http1Server } from "node:http";
+import { createServer as createHttp2, type Http2Server } from "node:http2";
+import { createServer as createHttps } from "node:https";
+import { type AddressInfo, Server as NetServer } from "node:net";
+import type { SecureContextOptions } from "node:tls";
+import { A2AError } from "../errors.js";
+import { refuseConnection } from "./connection-faults.js";
+import type { PageListener } from "./express-host.js";
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from "./http-limits.js";
+import { createHttpListener, type HttpListenerOptions } from "./http-listener.js";
+import { watchSessions } from "./http2-sessions.js";
+import { sharePort } from "./sniff.js";
+
+/** One HTTP port. */
+export interface HttpHostOptions extends HttpListenerOptions {
+  /** Certificate and key. Unset: cleartext, HTTP/1.1 and h2c. Set: TLS 1.2 and later, ALPN `h2` and `http/1.1`. */
+  readonly tls?: SecureContextOptions;
+  readonly limits?: Partial<HttpLimits>;
+}
+
+/** The HTTP port of a gateway. */
+export interface HttpHost {
+  /** Rejects with Node's own error when the address cannot be had (`EADDRINUSE`, `EACCES`). Port 0: any free one. */
+  listen(port: number, host: string): Promise<AddressInfo>;
+  /** The listener for requests, for a server of one's own: `http.createServer(host.serve)`. */
+  readonly serve: PageListener;
+  /**
+   * Stops accepting, closes idle connections, tells the others (`connection: close`, GOAWAY), and gives open
+   * calls this long. After that their signals abort with UNAVAILABLE; what is still open a second later is cut.
+   * Resolves when all connections are closed.
+   */
+  drain(graceMs: number): Promise<void>;
+  /** Cuts everything at once. */
+  close(): Promise<void>;
+}
+
+/** How long the wires have to say UNAVAILABLE. Milliseconds. */
+const FAREWELL_MS = 1_000;
+
+/** HTTP/1.1 and HTTP/2 on one port: bindings first, Express for the rest. */
+export function createHttpHost(options: HttpHostOptions): HttpHost {
+  const limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
+  const listener = createHttpListener(options, limits);
+  const http1 = createHttp1Server(options, limits, listener.serve);
+  const http2 = createHttp2Server(limits, listener.serve);
+  const sessions = watchSessions(http2, limits.idleTimeoutMs * 10);
+  const port = sharePort({ http1, http2, timeoutMs: limits.headersTimeoutMs });
+  const stop = async () => {
+    await stopListening(http1);
+    await listener.idle();
+  };
+  return {
+    listen: (number, host) => listen(http1, number, host, options.report),
+    serve: listener.serve,
+    async drain(graceMs) {
+      const stopped = stop();
+      port.closeIdle(listener.drain());
+      sessions.drain();
+      if (await settles(stopped, graceMs)) return;
+      listener.interrupt(new A2AError("UNAVAILABLE", { text: "The gateway is shutting down." }));
+      if (await settles(stopped, FAREWELL_MS)) return;
+      port.cut();
+      await stopped;
+    },
+    async close() {
+      const stopped = stop();
+      port.cut();
+      await stopped;
+    },
+  };
+}
+
+function createHttp1Server({ tls }: HttpHostOptions, limits: HttpLimits, serve: PageListener): Http1Server {
+  const options = {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.idleTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    keepAlive: true, // of TCP: finds clients that are gone without a word
+  };
+  const secure = { ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headersTimeoutMs };
+  const server = tls ? createHttps({ ...options, ...secure, ...tls }, serve) : createHttp1(options, serve);
+  return server.on("clientError", refuseConnection);
+}
+
+/** Against resets in quick succession and floods of pings nghttp2 has limits of its own (1000, then 33 a second). */
+function createHttp2Server(limits: HttpLimits, serve: PageListener): Http2Server {
+  return createHttp2(
+    {
+      maxSessionMemory: limits.connectionMegabytes,
+      settings: {
+        maxConcurrentStreams: limits.streamsPerConnection,
+        maxHeaderListSize: limits.headerBytes,
+      },
+    },
+    serve,
+  );
+}
+
+function listen(
+  server: Http1Server,
+  port: number,
+  host: string,
+  report: HttpListenerOptions["report"],
+): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      server.on("error", (cause) => report?.(new A2AError("INTERNAL", { cause }))); // a connection that could not be accepted
+      resolve(server.address() as AddressInfo);
+    });
+  });
+}
+
+/** Unlike http.Server.close this leaves idle connections alone: Node's also cuts answers that are not flushed yet. */
+function stopListening(server: Http1Server): Promise<void> {
+  return new Promise((resolve) => {
+    NetServer.prototype.close.call(server, () => {
+      server.close(); // stops Node's look-out for late requests
+      resolve();
+    });
+  });
+}
+
+async function settles(work: Promise<void>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([work.then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,137 @@
+import type { Router } from "express";
+import type { HttpBinding, HttpResponse } from "../bindings/http.js";
+import { A2AError } from "../errors.js";
+import { toRestBody } from "../protocol/status.js";
+import { type CorsOptions, createCors, isPreflight } from "./cors.js";
+import { createExpressHost, type PageListener } from "./express-host.js";
+import type { HttpLimits } from "./http-limits.js";
+import { createRoutes, type Mount, offer } from "./http-routes.js";
+import { Exchange, type NodeRequest, type NodeResponse } from "./node-request.js";
+import { writeResponse } from "./node-response.js";
+
+/** Who answers the requests of an HTTP port. */
+export interface HttpListenerOptions {
+  /** Asked in order; the first that takes a request answers it. */
+  readonly bindings: readonly HttpBinding[];
+  /** Looked at before the bindings. */
+  readonly mounts?: readonly Mount[];
+  /** Express routes for everything that no binding takes: card, health, metrics, documents. */
+  readonly routers?: readonly Router[];
+  /** Default: no page of another origin may read answers. */
+  readonly cors?: CorsOptions;
+  /** Told of faults that are ours, with their cause. Default: nobody. */
+  report?(error: A2AError): void;
+}
+
+/** A port's requests, and those of them that are still in flight. */
+export interface HttpListener {
+  readonly serve: PageListener;
+  /** From now on an HTTP/1.1 connection closes after its answer. Returns the sockets that have one outstanding. */
+  drain(): ReadonlySet<unknown>;
+  /** Aborts every open call. */
+  interrupt(reason: A2AError): void;
+  /** Resolves when nothing is in flight. */
+  idle(): Promise<void>;
+}
+
+type Answer = (req: NodeRequest, res: NodeResponse, pending: Promise<HttpResponse>) => void;
+
+/** Answers each request: mounts, then bindings, then Express. */
+export function createHttpListener(options: HttpListenerOptions, limits: HttpLimits): HttpListener {
+  const { report = () => undefined } = options;
+  const cors = createCors(options.cors);
+  const route = createRoutes(options.bindings, options.mounts ?? []);
+  const pages = createExpressHost({ routers: options.routers ?? [], report });
+  const open = createOpenExchanges();
+  const extraHeaders = (req: NodeRequest) => {
+    const extra = cors.headersFor(req);
+    return open.draining() && req.httpVersionMajor === 1 ? { ...extra, connection: "close" } : extra;
+  };
+  const answer = createAnswer(extraHeaders, report);
+
+  const serve: PageListener = (req, res) => {
+    const { target, bindings } = route(req.url ?? "");
+    const exchange = new Exchange(req, target, limits.requestTimeoutMs);
+    open.add(req, res, exchange);
+    const own = target.length > limits.targetBytes ? TOO_LONG : offer(bindings, exchange);
+    if (options.cors !== undefined && isPreflight(req)) {
+      answer(
+        req,
+        res,
+        Promise.resolve(own).then((found) => cors.preflight(req, found)),
+      );
+    } else if (own !== undefined) {
+      answer(req, res, own);
+    } else {
+      for (const [name, value] of Object.entries(extraHeaders(req))) res.setHeader(name, value);
+      pages(req, res);
+    }
+  };
+  return { serve, drain: open.drain, interrupt: open.interrupt, idle: open.idle };
+}
+
+function createAnswer(
+  extraHeaders: (req: NodeRequest) => Readonly<Record<string, string>>,
+  report: (error: A2AError) => void,
+): Answer {
+  const write = (req: NodeRequest, res: NodeResponse, response: HttpResponse) =>
+    writeResponse(req, res, withHeaders(response, extraHeaders(req)));
+  return (req, res, pending) => {
+    pending
+      .then((response) => write(req, res, response))
+      .catch((thrown) => {
+        const error = A2AError.from(thrown);
+        report(error);
+        if (!res.headersSent) return write(req, res, refusal(error));
+      });
+  };
+}
+
+type OpenExchanges = Omit<HttpListener, "serve"> & {
+  add(req: NodeRequest, res: NodeResponse, exchange: Exchange): void;
+  draining(): boolean;
+};
+
+function createOpenExchanges(): OpenExchanges {
+  const open = new Map<NodeResponse, Exchange>();
+  const waiting: (() => void)[] = [];
+  let draining = false;
+  return {
+    add(req, res, exchange) {
+      open.set(res, exchange);
+      res.on("close", () => {
+        if (!res.writableEnded) exchange.abort(); // once all is handed over, who leaves takes nothing back
+        open.delete(res);
+        if (draining && req.httpVersionMajor === 1) req.socket.destroySoon();
+        if (open.size === 0) for (const wake of waiting.splice(0)) wake();
+      });
+    },
+    draining: () => draining,
+    drain() {
+      draining = true;
+      return new Set([...open.keys()].map((res) => ("stream" in res ? undefined : res.socket)));
+    },
+    interrupt(reason) {
+      for (const exchange of open.values()) exchange.abort(reason);
+    },
+    idle: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
+  };
+}
+
+function refusal(error: A2AError): HttpResponse {
+  return {
+    status: error.row.http,
+    headers: { ...error.headers, "content-type": "application/json" },
+    body: toRestBody(error),
+  };
+}
+
+const TOO_LONG = Promise.resolve(refusal(new A2AError("TARGET_TOO_LONG")));
+
+function withHeaders(response: HttpResponse, extra: Readonly<Record<string, string>>): HttpResponse {
+  if (Object.keys(extra).length === 0) return response;
+  const headers = { ...response.headers, ...extra };
+  const { vary } = response.headers;
+  if (vary !== undefined && extra.vary !== undefined) headers.vary = `${String(vary)}, ${extra.vary}`;
+  return { ...response, headers };
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { HttpHeaders, HttpRequest } from "../bindings/http.js";
+import type { A2AError } from "../errors.js";
+import { readPieces } from "./node-body.js";
+
+/** A request as Node gives it, of either HTTP version. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest;
+
+/** A response as Node takes it, of either HTTP version. */
+export type NodeResponse = ServerResponse | Http2ServerResponse;
+
+/**
+ * One request in flight. A class, and with a signal that is made when somebody first asks for it, because this
+ * is made for every request: most are answered before anybody waits, and a signal costs a fifth of bare Node.
+ */
+export class Exchange implements HttpRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HttpHeaders;
+  readonly httpVersion: 1 | 2;
+  readonly #req: NodeRequest;
+  readonly #requestTimeoutMs: number;
+  #controller: AbortController | undefined;
+  #aborted: { readonly reason: A2AError | undefined } | undefined;
+
+  /**
+   * @param target The target that bindings see: as it was sent, less a mount prefix.
+   * @param requestTimeoutMs How long a request over HTTP/2 may take to arrive; HTTP/1.1 is watched by Node itself.
+   */
+  constructor(req: NodeRequest, target: string, requestTimeoutMs: number) {
+    this.method = req.method ?? "";
+    this.target = target;
+    this.headers = req.headers;
+    this.httpVersion = req.httpVersionMajor === 2 ? 2 : 1;
+    this.#req = req;
+    this.#requestTimeoutMs = requestTimeoutMs;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  body(): AsyncIterable<Uint8Array> {
+    const req = this.#req;
+    return "stream" in req ? readPieces(req.stream, this.#requestTimeoutMs) : readPieces(req);
+  }
+
+  /** The client has left, or, with a reason, the call is ended from our side and answered with it. */
+  abort(reason?: A2AError): void {
+    this.#aborted ??= { reason };
+    this.#controller?.abort(this.#aborted.reason);
+  }
+}
