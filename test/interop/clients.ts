@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -26,6 +26,8 @@ export interface Client {
   missing(): string | undefined;
   /** Debian packages that bring what is missing. */
   readonly packages: readonly string[];
+  /** True when nothing has to be fetched or built. Absent: the steps find out by themselves. */
+  installed?(): boolean;
   /** Fetches and builds; each step runs after the one before succeeded. */
   readonly install: readonly Command[];
   /** Prints results for the gateway at `base`, one JSON object a line. */
@@ -37,6 +39,11 @@ function missingProgram(...programs: readonly (readonly [string, ...string[]])[]
   return missing?.join(" ");
 }
 
+function contentOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+const requirements = join(HERE, "python", "requirements.txt");
 const python = join(SCRATCH, "python");
 const javaFolder = join(SCRATCH, "java");
 const bin = join(SCRATCH, "bin");
@@ -57,12 +64,13 @@ export const CLIENTS: readonly Client[] = [
     name: "Python 1.3.0",
     missing: () => missingProgram(["python3", "-m", "venv", "--help"]),
     packages: ["python3", "python3-venv"],
+    installed: () => contentOf(requirements) === contentOf(join(python, "requirements.txt")),
     install: [
       { argv: ["python3", "-m", "venv", python] },
       {
-        argv: [join(python, "bin", "pip"), "install", "--quiet", "--requirement", "requirements.txt"],
-        cwd: join(HERE, "python"),
+        argv: [join(python, "bin", "pip"), "install", "--quiet", "--requirement", requirements],
       },
+      { argv: ["cp", requirements, python] },
     ],
     run: (base) => ({ argv: [join(python, "bin", "python"), join(HERE, "python", "main.py"), base] }),
   },
@@ -99,6 +107,7 @@ export const CLIENTS: readonly Client[] = [
     name: "grpcurl 1.9.4",
     missing: () => missingProgram(["go", "version"]),
     packages: ["golang-go"],
+    installed: () => existsSync(join(bin, "grpcurl")),
     install: [
       {
         argv: ["go", "install", "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4"],

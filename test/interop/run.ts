@@ -52,6 +52,7 @@ async function prepare(client: Client, availableOnly: boolean): Promise<string |
   if (!availableOnly && client.missing() !== undefined) installPackages(client.packages);
   const missing = client.missing();
   if (missing !== undefined) return `${missing} is not on this machine`;
+  if (client.installed?.()) return undefined;
   for (const step of client.install) {
     const { code, output } = await run(step);
     if (code !== 0) return `${step.argv.join(" ")} failed: ${output.trim()}`;
