@@ -1,4 +1,4 @@
-// Writes what is derived from the contract and from code: gen/ by buf, and each document by its `…-docs.ts`. With
+// Writes what is derived from the contract and from code: gen/ by buf and comments.ts, and each document by its `…-docs.ts`. With
 // --check nothing is changed, and a difference from what is committed fails.
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -17,9 +17,11 @@ async function must(...command) {
 if (check) {
   rmSync(scratch, { recursive: true, force: true });
   await must("buf", "generate", "--output", scratch);
+  await must("tsx", "scripts/comments.ts", join(scratch, "gen"));
   await must("diff", "--recursive", "--brief", "gen", join(scratch, "gen"));
 } else {
   await must("buf", "generate");
+  await must("tsx", "scripts/comments.ts");
 }
 for (const script of readdirSync(join(ROOT, "scripts")).filter((file) => file.endsWith("-docs.ts"))) {
   await must("tsx", join("scripts", script), ...(check ? ["--check"] : []));
