@@ -49,6 +49,11 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
     await stopListening(http1);
     await listener.idle();
   };
+  const cut = async () => {
+    sessions.cut();
+    await new Promise((resolve) => setImmediate(resolve)); // what they say last leaves in this turn
+    port.cut();
+  };
   return {
     listen: (number, host) => listen(http1, number, host, options.report),
     serve: listener.serve,
@@ -59,12 +64,12 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
       if (await settles(stopped, graceMs)) return;
       listener.interrupt(new A2AError("UNAVAILABLE", { text: "The gateway is shutting down." }));
       if (await settles(stopped, FAREWELL_MS)) return;
-      port.cut();
+      await cut();
       await stopped;
     },
     async close() {
       const stopped = stop();
-      port.cut();
+      await cut();
       await stopped;
     },
   };

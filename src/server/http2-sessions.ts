@@ -1,9 +1,11 @@
-import type { Http2Server, ServerHttp2Session } from "node:http2";
+import { constants, type Http2Server, type ServerHttp2Session } from "node:http2";
 
 /** The HTTP/2 connections of a port. */
 export interface Http2Sessions {
   /** Says GOAWAY on all, those to come included: open streams go on, new ones are not taken. */
   drain(): void;
+  /** Ends all with an error: a closed socket alone looks to many clients like the proper end of their streams. */
+  cut(): void;
 }
 
 /**
@@ -23,6 +25,9 @@ export function watchSessions(server: Http2Server, idleMs: number): Http2Session
     drain() {
       draining = true;
       for (const session of sessions) session.close();
+    },
+    cut() {
+      for (const session of sessions) session.destroy(new Error("cut"), constants.NGHTTP2_CANCEL);
     },
   };
 }
