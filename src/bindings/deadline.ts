@@ -1,4 +1,4 @@
-import { A2AError } from "../../errors.js";
+import { A2AError } from "../errors.js";
 
 const TIMEOUT = /^([0-9]{1,8})([HMSmun])$/;
 const UNIT_MS = new Map([
