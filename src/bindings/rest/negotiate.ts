@@ -2,7 +2,8 @@
 
 /** Media type of A2A over REST. */
 export const A2A_JSON = "application/a2a+json";
-const JSON_TYPE = "application/json";
+/** Media type of plain JSON. */
+export const JSON_TYPE = "application/json";
 
 /** Media types that a body of JSON may have: `application/json` and all that end in `+json`. */
 const JSON_LIKE = /^application\/json$|^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+\+json$/;
