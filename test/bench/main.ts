@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describeHost, describePackages } from "./harness/host.js";
 import { type Findings, renderFindings } from "./harness/report.js";
 import { WORK } from "./harness/server.js";
-import { renderReport, type Result } from "./harness/summary.js";
+import { type Result, renderReport } from "./harness/summary.js";
 import { codec } from "./parts/codec.js";
 import { fanout } from "./parts/fanout.js";
 import { idle } from "./parts/idle.js";
@@ -19,7 +19,20 @@ import { transcoder } from "./parts/transcoder.js";
 import { get, send } from "./parts/unary.js";
 
 const PARTS: ReadonlyMap<string, () => Promise<Findings>> = new Map(
-  Object.entries({ get, send, streams, fanout, idle, list, latency, languages, transcoder, codec, start, size }),
+  Object.entries({
+    get,
+    send,
+    streams,
+    fanout,
+    idle,
+    list,
+    latency,
+    languages,
+    transcoder,
+    codec,
+    start,
+    size,
+  }),
 );
 const RESULTS = join(WORK, "results");
 

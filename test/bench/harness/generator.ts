@@ -30,7 +30,11 @@ async function run(job: Job): Promise<unknown> {
   }
 }
 
-async function using<T>(request: RequestSpec, connections: number, use: (caller: Caller) => Promise<T>): Promise<T> {
+async function using<T>(
+  request: RequestSpec,
+  connections: number,
+  use: (caller: Caller) => Promise<T>,
+): Promise<T> {
   const caller = open(request, connections);
   try {
     return await use(caller);

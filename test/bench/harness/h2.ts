@@ -1,5 +1,12 @@
 import { connect, type Socket } from "node:net";
-import { type Caller, type CallOptions, createFiller, nextSequence, type Reply, type RequestSpec } from "./request.js";
+import {
+  type Caller,
+  type CallOptions,
+  createFiller,
+  nextSequence,
+  type Reply,
+  type RequestSpec,
+} from "./request.js";
 
 type GrpcSpec = Extract<RequestSpec, { kind: "grpc" }>;
 
@@ -101,7 +108,12 @@ class Connection {
     while (rest.length >= FRAME_HEAD) {
       const end = FRAME_HEAD + rest.readUIntBE(0, 3);
       if (rest.length < end) break;
-      this.#onFrame(rest[3] as number, rest[4] as number, rest.readUInt32BE(5), rest.subarray(FRAME_HEAD, end));
+      this.#onFrame(
+        rest[3] as number,
+        rest[4] as number,
+        rest.readUInt32BE(5),
+        rest.subarray(FRAME_HEAD, end),
+      );
       rest = rest.subarray(end);
     }
     this.#rest = rest.length === 0 ? undefined : rest;

@@ -61,7 +61,10 @@ export class EventCounter {
 
   count(bytes: Buffer): number {
     let count = 0;
-    if (this.#matched > 0 && bytes.subarray(0, MARK.length - this.#matched).equals(MARK.subarray(this.#matched))) {
+    if (
+      this.#matched > 0 &&
+      bytes.subarray(0, MARK.length - this.#matched).equals(MARK.subarray(this.#matched))
+    ) {
       count += 1;
     }
     for (let at = bytes.indexOf(MARK); at >= 0; at = bytes.indexOf(MARK, at + MARK.length)) count += 1;

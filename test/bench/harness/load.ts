@@ -68,6 +68,7 @@ export function startLoad(): Load {
 }
 
 function answerOf(request: RequestSpec, { failure, body = new Uint8Array() }: Reply): Uint8Array {
-  if (failure !== undefined) throw new Error(`${request.path}: ${failure}: ${new TextDecoder().decode(body)}`);
+  if (failure !== undefined)
+    throw new Error(`${request.path}: ${failure}: ${new TextDecoder().decode(body)}`);
   return request.kind === "grpc" ? body.subarray(5) : body;
 }

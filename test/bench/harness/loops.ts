@@ -61,7 +61,8 @@ function createTally() {
     finish(): Tally {
       const elapsedMs = performance.now() - start;
       const sorted = times.sort((one, other) => one - other);
-      const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+      const at = (share: number) =>
+        sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
       const quantiles = { p50Ms: at(0.5), p99Ms: at(0.99) };
       return { calls: sorted.length, failures, failure, elapsedMs, bytes, events, ...quantiles };
     },

@@ -27,7 +27,11 @@ export interface Findings {
 
 /** A measured ratio against its aim: met when it is at most `most`. */
 export function atMost(aim: string, value: number, most: number, unit = ""): Verdict {
-  return { aim, measured: `${number(value)}${unit}`, met: Number.isFinite(value) ? value <= most : undefined };
+  return {
+    aim,
+    measured: `${number(value)}${unit}`,
+    met: Number.isFinite(value) ? value <= most : undefined,
+  };
 }
 
 /** Three significant digits, thousands apart by a thin space's plain sister. */
@@ -78,9 +82,12 @@ export function figureTable(
 /** A part as markdown. */
 export function renderFindings({ title, method, verdicts, tables }: Findings): string {
   const aims: Table = { head: ["aim", "measured", "met"], rows: verdicts.map(verdictRow) };
-  return [`## ${title}`, method, ...(verdicts.length > 0 ? [renderTable(aims)] : []), ...tables.map(renderTable)].join(
-    "\n\n",
-  );
+  return [
+    `## ${title}`,
+    method,
+    ...(verdicts.length > 0 ? [renderTable(aims)] : []),
+    ...tables.map(renderTable),
+  ].join("\n\n");
 }
 
 /** A verdict as cells. */

@@ -9,7 +9,8 @@ export async function withServers<Key extends string, T>(
   const load = startLoad();
   const servers: Partial<Record<Key, Server>> = {};
   try {
-    for (const [key, spec] of Object.entries(specs) as [Key, ServerSpec][]) servers[key] = await startServer(spec);
+    for (const [key, spec] of Object.entries(specs) as [Key, ServerSpec][])
+      servers[key] = await startServer(spec);
     return await use(load, servers as Readonly<Record<Key, Server>>);
   } finally {
     load.stop();

@@ -31,7 +31,10 @@ are this machine's.`;
 /** The document. */
 export function renderReport(results: readonly Result[]): string {
   const aims = results.flatMap(({ findings, name }) =>
-    findings.verdicts.map((verdict) => [`${findings.title}: ${verdict.aim} (\`${name}\`)`, ...verdictRow(verdict).slice(1)]),
+    findings.verdicts.map((verdict) => [
+      `${findings.title}: ${verdict.aim} (\`${name}\`)`,
+      ...verdictRow(verdict).slice(1),
+    ]),
   );
   const parts = results.map(({ name, findings, seconds, date, host }) => {
     const [heading, ...rest] = renderFindings(findings).split("\n");

@@ -137,7 +137,11 @@ export async function pageOf(load: Load, wire: WireName, request: RequestSpec): 
   return readAnswer(wire, ListTasksResponseSchema, await load.once(request));
 }
 
-function readAnswer<Desc extends DescMessage>(wire: WireName, schema: Desc, body: Uint8Array): MessageShape<Desc> {
+function readAnswer<Desc extends DescMessage>(
+  wire: WireName,
+  schema: Desc,
+  body: Uint8Array,
+): MessageShape<Desc> {
   if (wire === "grpc" || wire === "grpc-h2c") return fromBinary(schema, body);
   const json = JSON.parse(new TextDecoder().decode(body)) as JsonValue;
   const result = wire === "jsonrpc" ? (json as JsonObject).result : json;
@@ -161,7 +165,13 @@ function requestFor<Desc extends DescMessage>(
       return { kind: "grpc", port, path: rpcPath, body: toBinary(operation.input, message), stream };
     }
     case "grpc-web":
-      return post(server, rpcPath, "application/grpc-web+proto", enveloped(toBinary(operation.input, message)), stream);
+      return post(
+        server,
+        rpcPath,
+        "application/grpc-web+proto",
+        enveloped(toBinary(operation.input, message)),
+        stream,
+      );
     case "connect":
       return post(server, rpcPath, "application/json", toJsonString(operation.input, message), stream);
     case "jsonrpc": {

@@ -1,5 +1,13 @@
 // Times reading and writing of messages: our ProtoJSON beside protobuf-es's, JSON's own, and binary.
-import { create, type DescMessage, fromBinary, fromJsonString, type MessageShape, toBinary, toJsonString } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  fromBinary,
+  fromJsonString,
+  type MessageShape,
+  toBinary,
+  toJsonString,
+} from "@bufbuild/protobuf";
 import { readJson, writeJson } from "../../../src/protocol/json/index.js";
 import {
   GetTaskRequestSchema,
@@ -20,9 +28,16 @@ const request = create(SendMessageRequestSchema, {
   },
 });
 const task = ANSWER.payload.case === "task" ? ANSWER.payload.value : undefined;
-const page = create(ListTasksResponseSchema, { tasks: Array.from({ length: 50 }, () => task ?? {}), pageSize: 50 });
+const page = create(ListTasksResponseSchema, {
+  tasks: Array.from({ length: 50 }, () => task ?? {}),
+  pageSize: 50,
+});
 
-function timingsOf<Desc extends DescMessage>(name: string, schema: Desc, message: MessageShape<Desc>): Timing[] {
+function timingsOf<Desc extends DescMessage>(
+  name: string,
+  schema: Desc,
+  message: MessageShape<Desc>,
+): Timing[] {
   const text = writeJson(schema, message);
   const plain = JSON.parse(text) as unknown;
   const binary = toBinary(schema, message);
@@ -39,7 +54,11 @@ function timingsOf<Desc extends DescMessage>(name: string, schema: Desc, message
 }
 
 report([
-  ...timingsOf("GetTask request", GetTaskRequestSchema, create(GetTaskRequestSchema, { id: "5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11" })),
+  ...timingsOf(
+    "GetTask request",
+    GetTaskRequestSchema,
+    create(GetTaskRequestSchema, { id: "5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11" }),
+  ),
   ...timingsOf("SendMessage request", SendMessageRequestSchema, request),
   ...timingsOf("SendMessage answer", SendMessageResponseSchema, ANSWER),
   ...timingsOf("stream event", StreamResponseSchema, EVENT),

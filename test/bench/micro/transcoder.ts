@@ -9,7 +9,12 @@ function transcoderOf(routes: number) {
   const rpcs = Array.from({ length: routes }, (_, index) => ({
     name: `Rpc${index}`,
     input: ".lf.a2a.v1.GetTaskRequest",
-    rule: { pattern: { case: "get" as const, value: index % 2 === 0 ? `/v1/kind${index}/{id}` : `/v1/kind${index}/{id}/part` } },
+    rule: {
+      pattern: {
+        case: "get" as const,
+        value: index % 2 === 0 ? `/v1/kind${index}/{id}` : `/v1/kind${index}/{id}/part`,
+      },
+    },
   }));
   return createTranscoder([annotatedService(rpcs)]);
 }
@@ -28,7 +33,9 @@ report([
   timed("10 000 routes: last", () => many.match(get("/v1/kind9999/5a8f43ce/part"))),
   timed("10 000 routes: none", () => many.match(get("/v1/other/5a8f43ce"))),
   timed("A2A: GET /tasks/{id}", () => a2a.match(get("/tasks/5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11"))),
-  timed("A2A: GET /{tenant}/tasks/{id}", () => a2a.match(get("/acme/tasks/5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11"))),
+  timed("A2A: GET /{tenant}/tasks/{id}", () =>
+    a2a.match(get("/acme/tasks/5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11")),
+  ),
   timed("A2A: GET /tasks with a query", () => a2a.match(get("/tasks?status=TASK_STATE_WORKING&pageSize=50"))),
   timed("A2A: POST /message:send", () => a2a.match({ method: "POST", target: "/message:send" })),
 ]);

@@ -22,11 +22,20 @@ export async function codec(): Promise<Findings> {
   );
   return {
     title: "Encoding and decoding",
-    method: "Nanoseconds for one message. The reader checks the whole text, duplicate members and numbers included; JSON.parse does not.",
+    method:
+      "Nanoseconds for one message. The reader checks the whole text, duplicate members and numbers included; JSON.parse does not.",
     verdicts: [],
     tables: [
       {
-        head: ["", "JSON, ours", "JSON, protobuf-es", "JSON alone", "ours ÷ protobuf-es", "ours ÷ JSON alone", "binary"],
+        head: [
+          "",
+          "JSON, ours",
+          "JSON, protobuf-es",
+          "JSON alone",
+          "ours ÷ protobuf-es",
+          "ours ÷ JSON alone",
+          "binary",
+        ],
         rows,
       },
     ],

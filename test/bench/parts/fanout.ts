@@ -41,7 +41,18 @@ export function fanout(): Promise<Findings> {
       method: "SubscribeToTask on one task, whose agent then puts out its chunks as fast as they are taken.",
       verdicts: [],
       tables: [
-        { head: ["", "subscribers", "chunks", "CPU µs a delivered event", "events/s", "until the last, ms", "others"], rows },
+        {
+          head: [
+            "",
+            "subscribers",
+            "chunks",
+            "CPU µs a delivered event",
+            "events/s",
+            "until the last, ms",
+            "others",
+          ],
+          rows,
+        },
       ],
     };
   });
@@ -68,7 +79,8 @@ async function deliver(load: Load, { wire, server, subscribers, chunks }: Scene)
   const { elapsedMs, events, failures } = await load.release(sendMessage("jsonrpc", server, `open ${key}`));
   const use = cpuBetween(before, readCpu(server.pid));
   if (failures > 0) throw new Error(`${server.name}: ${failures} of ${subscribers} streams failed`);
-  if (events < subscribers * chunks) throw new Error(`${server.name}: ${events} events for ${subscribers} subscribers`);
+  if (events < subscribers * chunks)
+    throw new Error(`${server.name}: ${events} events for ${subscribers} subscribers`);
   return { cpuUs: (use.ownMs * 1000) / events, elapsedMs, events, others: use.others };
 }
 

@@ -43,7 +43,8 @@ export async function idle(): Promise<Findings> {
   const ours = gateway({ name: "SQLite", store: "normal", agent: true, nodeArguments: WITH_MEMORY });
   const rows: Row[] = [];
   for (const kind of [SUBSCRIBER, RUN]) {
-    for (const wire of ["jsonrpc", "grpc"] as const) rows.push(await measureIdle(`SQLite, ${WIRE_TITLES[wire]}`, ours, wire, kind));
+    for (const wire of ["jsonrpc", "grpc"] as const)
+      rows.push(await measureIdle(`SQLite, ${WIRE_TITLES[wire]}`, ours, wire, kind));
   }
   rows.push(await measureIdle("SDK, JSON-RPC", withMemory(SDK), "jsonrpc", SUBSCRIBER));
   return {
@@ -54,7 +55,13 @@ export async function idle(): Promise<Findings> {
       .map(({ name, each }) => atMost(`${name}: under 20 KiB each`, each.resident / 1024, 20, " KiB")),
     tables: [
       {
-        head: ["", "resident KiB each", "heap KiB each", "resident KiB each, left behind", "heap KiB each, left behind"],
+        head: [
+          "",
+          "resident KiB each",
+          "heap KiB each",
+          "resident KiB each, left behind",
+          "heap KiB each, left behind",
+        ],
         rows: rows.map(({ name, each, left }) => [
           name,
           ...[each.resident, each.heap, left.resident, left.heap].map((bytes) => number(bytes / 1024)),

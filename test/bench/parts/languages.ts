@@ -29,9 +29,17 @@ const PEERS: readonly Peer[] = [
     name: "Python SDK",
     prepare: () => {
       if (!existsSync(python)) run("python3", ["-m", "venv", python]);
-      run(join(python, "bin", "pip"), ["install", "--quiet", "--requirement", join(SOURCES, "python", "requirements.txt")]);
+      run(join(python, "bin", "pip"), [
+        "install",
+        "--quiet",
+        "--requirement",
+        join(SOURCES, "python", "requirements.txt"),
+      ]);
     },
-    spec: { name: "Python SDK", command: () => [join(python, "bin", "python"), join(SOURCES, "python", "server.py")] },
+    spec: {
+      name: "Python SDK",
+      command: () => [join(python, "bin", "python"), join(SOURCES, "python", "server.py")],
+    },
   },
   {
     name: "Go SDK",
@@ -53,7 +61,11 @@ export async function languages(): Promise<Findings> {
       return false;
     }
   });
-  const specs = { [OURS]: gateway({ name: OURS, store: "normal" }), SDK, ...Object.fromEntries(peers.map(({ name, spec }) => [name, spec])) };
+  const specs = {
+    [OURS]: gateway({ name: OURS, store: "normal" }),
+    SDK,
+    ...Object.fromEntries(peers.map(({ name, spec }) => [name, spec])),
+  };
   const tables = await withServers(specs, async (load, servers) => [
     await table(load, "GetTask", Object.entries(servers), getRequest),
     await table(load, "SendMessage", Object.entries(servers), sendRequest),
@@ -81,11 +93,19 @@ async function table(
   const candidates: Candidate[] = [];
   for (const [name, server] of servers) {
     for (const wire of WIRES) {
-      candidates.push({ name: `${name}, ${WIRE_TITLES[wire]}`, server, request: await prepare(load, wire, server) });
+      candidates.push({
+        name: `${name}, ${WIRE_TITLES[wire]}`,
+        server,
+        request: await prepare(load, wire, server),
+      });
     }
   }
   const figures = await measure(load, candidates, { ms: 1500, warmMs: 1500, rounds: 4 });
-  return figureTable(title, figures, figures.filter(({ name }) => name === `${OURS}, JSON-RPC` || name === `${OURS}, gRPC`));
+  return figureTable(
+    title,
+    figures,
+    figures.filter(({ name }) => name === `${OURS}, JSON-RPC` || name === `${OURS}, gRPC`),
+  );
 }
 
 function run(program: string, args: readonly string[]): void {

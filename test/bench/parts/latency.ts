@@ -42,7 +42,10 @@ export function latency(): Promise<Findings> {
         ...half.filter(isOurs).map((row) => verdict(row, "at half load: p99 under 5 × p50", 5)),
         ...shared.filter(isOurs).map((row) => verdict(row, "32 streams: p99 under 3 × the median", 3)),
       ],
-      tables: [table("At half load", "calls/s", half), table("32 streams of 100 chunks at once", "streams/s", shared)],
+      tables: [
+        table("At half load", "calls/s", half),
+        table("32 streams of 100 chunks at once", "streams/s", shared),
+      ],
     };
   });
 }
@@ -59,7 +62,11 @@ async function unaryCandidates(load: Load, servers: Servers): Promise<Candidate[
     { name: "SDK, SendMessage, JSON-RPC", server: sdk, request: sendMessage("jsonrpc", sdk, TEXT) },
     ...wires.flatMap((wire) => [
       { name: `SQLite, GetTask, ${WIRE_TITLES[wire]}`, server: sqlite, request: getTask(wire, sqlite, task) },
-      { name: `SQLite, SendMessage, ${WIRE_TITLES[wire]}`, server: sqlite, request: sendMessage(wire, sqlite, TEXT) },
+      {
+        name: `SQLite, SendMessage, ${WIRE_TITLES[wire]}`,
+        server: sqlite,
+        request: sendMessage(wire, sqlite, TEXT),
+      },
     ]),
   ];
 }
@@ -70,7 +77,12 @@ function streamCandidates({ sdk, sqlite }: Servers): Candidate[] {
     server,
     request: streamMessage(wire, server, "chunks 100"),
   });
-  return [one("SDK", "jsonrpc", sdk), one("SQLite", "jsonrpc", sqlite), one("SQLite", "rest", sqlite), one("SQLite", "grpc", sqlite)];
+  return [
+    one("SDK", "jsonrpc", sdk),
+    one("SQLite", "jsonrpc", sqlite),
+    one("SQLite", "rest", sqlite),
+    one("SQLite", "grpc", sqlite),
+  ];
 }
 
 async function halfLoad(load: Load, { name, request }: Candidate): Promise<Row> {

@@ -34,7 +34,11 @@ export async function size(): Promise<Findings> {
 }
 
 function run(program: string, args: readonly string[]): string {
-  return execFileSync(program, args, { encoding: "utf8", maxBuffer: 64 * 1024 ** 2, stdio: ["ignore", "pipe", "ignore"] });
+  return execFileSync(program, args, {
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 ** 2,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
 }
 
 /** Nested packages are listed, and counted, by themselves. */

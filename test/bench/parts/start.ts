@@ -27,14 +27,18 @@ export async function start(): Promise<Findings> {
   }
   return {
     title: "Start",
-    method: "Wall time from starting the program, on one core and with an empty store, to its first answer to a SendMessage.",
+    method:
+      "Wall time from starting the program, on one core and with an empty store, to its first answer to a SendMessage.",
     verdicts: rows
       .filter(({ name }) => name.startsWith("SQLite"))
       .map(({ name, times }) => atMost(`${name}: under 1 s`, times[0] as number, 1000, " ms")),
     tables: [
       {
         head: ["", "least ms", "median ms", "most ms"],
-        rows: rows.map(({ name, times }) => [name, ...[0, ROUNDS >> 1, ROUNDS - 1].map((at) => number(times[at] as number))]),
+        rows: rows.map(({ name, times }) => [
+          name,
+          ...[0, ROUNDS >> 1, ROUNDS - 1].map((at) => number(times[at] as number)),
+        ]),
       },
     ],
   };

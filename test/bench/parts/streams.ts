@@ -75,9 +75,20 @@ const perEvent = ({ cpuUs, events }: Figure): number => cpuUs / events;
 
 function table(rows: readonly Row[]): Table {
   return {
-    head: ["", "chunks", "CPU µs an event", "÷ floor", "÷ SDK", "spread", "events/s", "bytes an event", "others"],
+    head: [
+      "",
+      "chunks",
+      "CPU µs an event",
+      "÷ floor",
+      "÷ SDK",
+      "spread",
+      "events/s",
+      "bytes an event",
+      "others",
+    ],
     rows: rows.map((row) => {
-      const beside = (name: string) => rows.find((other) => other.name === name && other.chunks === row.chunks);
+      const beside = (name: string) =>
+        rows.find((other) => other.name === name && other.chunks === row.chunks);
       const ratio = (other: Row | undefined) => (other ? number(perEvent(row) / perEvent(other)) : "–");
       const isGrpc = row.name.toLowerCase().includes("grpc");
       return [
@@ -98,7 +109,8 @@ function table(rows: readonly Row[]): Table {
 function verdicts(rows: readonly Row[]): Verdict[] {
   return OURS.flatMap((wire) => {
     const title = WIRE_TITLES[wire];
-    const at = (chunks: number) => rows.find((row) => row.name === `SQLite, ${title}` && row.chunks === chunks) as Row;
+    const at = (chunks: number) =>
+      rows.find((row) => row.name === `SQLite, ${title}` && row.chunks === chunks) as Row;
     const marginal = (from: number, to: number) => (at(to).cpuUs - at(from).cpuUs) / (to - from);
     const growth = marginal(1000, 10_000) / marginal(100, 1000);
     return [

@@ -1,5 +1,5 @@
-import { atMost, type Findings, number, percent } from "../harness/report.js";
 import { timings } from "../harness/micro.js";
+import { atMost, type Findings, number, percent } from "../harness/report.js";
 
 /** Finding the RPC of a REST request. */
 export async function transcoder(): Promise<Findings> {
@@ -9,10 +9,18 @@ export async function transcoder(): Promise<Findings> {
     title: "Transcoder",
     method: "A request line matched and its path and query read; without the body.",
     verdicts: [
-      atMost("the last of 10 000 routes at most 1.5 × the last of 10", ns("10 000 routes: last") / ns("10 routes: last"), 1.5, " ×"),
+      atMost(
+        "the last of 10 000 routes at most 1.5 × the last of 10",
+        ns("10 000 routes: last") / ns("10 routes: last"),
+        1.5,
+        " ×",
+      ),
     ],
     tables: [
-      { head: ["", "ns a match", "spread"], rows: found.map(({ name, ns, spread }) => [name, number(ns), percent(spread)]) },
+      {
+        head: ["", "ns a match", "spread"],
+        rows: found.map(({ name, ns, spread }) => [name, number(ns), percent(spread)]),
+      },
     ],
   };
 }

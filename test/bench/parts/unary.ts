@@ -68,7 +68,11 @@ async function floors(load: Load, servers: Floors, prepare: Prepare): Promise<Ca
     { name: "Express", server: express, request: await prepare(load, "jsonrpc", express) },
     { name: "grpc-js", server: grpc, request: await prepareFloorGet(load, "grpc", grpc) },
     { name: "grpc-js, protobuf in and out", server: grpc, request: await prepareSend(load, "grpc", grpc) },
-    { name: "connect-node, HTTP/1.1 JSON", server: connect, request: await prepare(load, "connect", connect) },
+    {
+      name: "connect-node, HTTP/1.1 JSON",
+      server: connect,
+      request: await prepare(load, "connect", connect),
+    },
     { name: "connect-node, HTTP/2 gRPC", server: connect, request: await prepare(load, "grpc", connect) },
   ];
 }
@@ -109,7 +113,12 @@ function getVerdicts(figures: readonly Figure[]): Verdict[] {
 function sendVerdicts(figures: readonly Figure[]): Verdict[] {
   const ratio = (name: string, to: string) => cost(figures, name) / cost(figures, to);
   return [
-    atMost("JSON-RPC, durable, at most 0.33 × SDK in memory", ratio("SQLite, JSON-RPC", "SDK, JSON-RPC"), 0.333, " ×"),
+    atMost(
+      "JSON-RPC, durable, at most 0.33 × SDK in memory",
+      ratio("SQLite, JSON-RPC", "SDK, JSON-RPC"),
+      0.333,
+      " ×",
+    ),
     atMost("REST, durable, at most 0.33 × SDK in memory", ratio("SQLite, REST", "SDK, REST"), 0.333, " ×"),
     atMost("JSON-RPC, durable, at most 120 µs", cost(figures, "SQLite, JSON-RPC"), 120, " µs"),
     atMost("REST, durable, at most 120 µs", cost(figures, "SQLite, REST"), 120, " µs"),

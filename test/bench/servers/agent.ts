@@ -1,5 +1,12 @@
 // The benchmark's agent as a module of the gateway.
-import { artifact, defineAgent, type Step, textOf, type Turn, type Work } from "../../../src/agents/author.js";
+import {
+  artifact,
+  defineAgent,
+  type Step,
+  type Turn,
+  textOf,
+  type Work,
+} from "../../../src/agents/author.js";
 import { chunkText, gateOf, planOf } from "./script.js";
 
 export default defineAgent({

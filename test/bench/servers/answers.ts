@@ -1,6 +1,11 @@
 import { create, toBinary, toJson } from "@bufbuild/protobuf";
 import { timestampNow } from "@bufbuild/protobuf/wkt";
-import { Role, SendMessageResponseSchema, StreamResponseSchema, TaskState } from "../../../src/protocol/schema.js";
+import {
+  Role,
+  SendMessageResponseSchema,
+  StreamResponseSchema,
+  TaskState,
+} from "../../../src/protocol/schema.js";
 import { chunkText } from "./script.js";
 
 /** What the floors answer: a task as the echo agent leaves it. */
@@ -11,7 +16,9 @@ export const ANSWER = create(SendMessageResponseSchema, {
       id: "5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11",
       contextId: "0c6f1e5b-43a2-4d0f-8f57-3e0f7a1f9b22",
       status: { state: TaskState.COMPLETED, timestamp: timestampNow() },
-      artifacts: [{ artifactId: "echo", name: "echo", parts: [{ content: { case: "text", value: "Hello, agent." } }] }],
+      artifacts: [
+        { artifactId: "echo", name: "echo", parts: [{ content: { case: "text", value: "Hello, agent." } }] },
+      ],
       history: [
         {
           messageId: "bench-0000000000000001",

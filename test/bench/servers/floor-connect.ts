@@ -1,7 +1,7 @@
 // connect-node alone: over HTTP/1.1 on the one port, over cleartext HTTP/2 on the other.
 import { createServer as createHttpServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
-import { type ConnectRouter } from "@connectrpc/connect";
+import type { ConnectRouter } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { A2AService } from "../../../src/protocol/schema.js";
 import { ANSWER } from "./answers.js";

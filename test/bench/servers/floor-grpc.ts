@@ -1,14 +1,15 @@
 // The floor of gRPC: grpc-js alone. GetTask hands bytes through; SendMessage decodes and encodes with protobuf-es.
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+
 import { once } from "node:events";
+import { createServer } from "node:http";
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
-  type sendUnaryData,
   Server,
   ServerCredentials,
   type ServerUnaryCall,
   type ServerWritableStream,
+  type sendUnaryData,
 } from "@grpc/grpc-js";
-import { createServer } from "node:http";
 import {
   A2AService,
   type SendMessageRequest,
@@ -20,9 +21,15 @@ import { ANSWER, ANSWER_BINARY, EVENT_BINARY } from "./answers.js";
 
 const bytes = (value: Buffer): Buffer => value;
 const readRequest = (value: Buffer): SendMessageRequest => fromBinary(SendMessageRequestSchema, value);
-const writeAnswer = (value: SendMessageResponse): Buffer => Buffer.from(toBinary(SendMessageResponseSchema, value));
+const writeAnswer = (value: SendMessageResponse): Buffer =>
+  Buffer.from(toBinary(SendMessageResponseSchema, value));
 
-const method = { requestStream: false, responseStream: false, requestSerialize: bytes, responseDeserialize: bytes };
+const method = {
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: bytes,
+  responseDeserialize: bytes,
+};
 const server = new Server();
 server.addService(
   {
@@ -47,7 +54,8 @@ server.addService(
     },
   },
   {
-    GetTask: (_call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => done(null, ANSWER_BINARY),
+    GetTask: (_call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) =>
+      done(null, ANSWER_BINARY),
     SendMessage: (
       _call: ServerUnaryCall<SendMessageRequest, SendMessageResponse>,
       done: sendUnaryData<SendMessageResponse>,

@@ -1,6 +1,7 @@
 // The floor of JSON over HTTP: node:http alone, reading and writing JSON. Each port serves the same.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+
 import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { ANSWER_JSON, EVENT_JSON } from "./answers.js";
 
 interface Envelope {

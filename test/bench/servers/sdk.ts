@@ -23,8 +23,18 @@ const CARD: AgentCard = {
   description: "Answers as its message says.",
   version: "1.0.0",
   supportedInterfaces: [
-    { protocolBinding: "JSONRPC", url: `http://127.0.0.1:${http}/jsonrpc`, tenant: "", protocolVersion: "1.0" },
-    { protocolBinding: "HTTP+JSON", url: `http://127.0.0.1:${http}/rest`, tenant: "", protocolVersion: "1.0" },
+    {
+      protocolBinding: "JSONRPC",
+      url: `http://127.0.0.1:${http}/jsonrpc`,
+      tenant: "",
+      protocolVersion: "1.0",
+    },
+    {
+      protocolBinding: "HTTP+JSON",
+      url: `http://127.0.0.1:${http}/rest`,
+      tenant: "",
+      protocolVersion: "1.0",
+    },
     { protocolBinding: "GRPC", url: `127.0.0.1:${grpc}`, tenant: "", protocolVersion: "1.0" },
   ],
   capabilities: { streaming: true, pushNotifications: false, extensions: [] },
@@ -103,8 +113,17 @@ interface Piece {
 
 function publishArtifact({ taskId, contextId }: RequestContext, bus: ExecutionEventBus, piece: Piece): void {
   const { id, parts, append, lastChunk } = piece;
-  const artifact: Artifact = { artifactId: id, name: "", description: "", parts, metadata: undefined, extensions: [] };
-  bus.publish(AgentEvent.artifactUpdate({ taskId, contextId, artifact, append, lastChunk, metadata: undefined }));
+  const artifact: Artifact = {
+    artifactId: id,
+    name: "",
+    description: "",
+    parts,
+    metadata: undefined,
+    extensions: [],
+  };
+  bus.publish(
+    AgentEvent.artifactUpdate({ taskId, contextId, artifact, append, lastChunk, metadata: undefined }),
+  );
 }
 
 function publishState({ taskId, contextId }: RequestContext, bus: ExecutionEventBus, state: TaskState): void {
