@@ -1,6 +1,6 @@
 import { create, type DescField, type DescMessage, type JsonValue, type Message } from "@bufbuild/protobuf";
 import { A2AError } from "../../errors.js";
-import { parseJson, type ReadOptions, readJson, readJsonValue } from "../../protocol/json/index.js";
+import { parseJson, readJson, readJsonValue } from "../../protocol/json/index.js";
 import type { Failure } from "./failure.js";
 import { byProtoName, setValue } from "./fields.js";
 import { isHttpBody, type Route } from "./routes.js";
@@ -15,13 +15,20 @@ export interface RequestBody {
 /** A decoded request, or why it could not be. */
 export type Decoded = { readonly kind: "message"; readonly message: Message } | Failure;
 
+/** How strictly a body is read. */
+export interface BodyReading {
+  readonly strict: boolean;
+  /** Levels of objects and lists. */
+  readonly maxDepth: number;
+}
+
 /** True where the body is taken as it is, whatever its media type. */
 export function takesRawBody(route: Route): boolean {
   return rawTypeOf(route) !== undefined;
 }
 
 /** The request message as far as the body fills it. An empty body is an empty message. */
-export function readRequestBody(route: Route, body: RequestBody, options: ReadOptions): Decoded {
+export function readRequestBody(route: Route, body: RequestBody, options: BodyReading): Decoded {
   try {
     return { kind: "message", message: fill(route, body, options) };
   } catch (thrown) {
@@ -29,13 +36,14 @@ export function readRequestBody(route: Route, body: RequestBody, options: ReadOp
   }
 }
 
-function fill(route: Route, body: RequestBody, options: ReadOptions): Message {
+function fill(route: Route, body: RequestBody, options: BodyReading): Message {
   const { input } = route.method;
   const raw = rawTypeOf(route);
   if (raw) return fillRaw(route, raw, body);
   if (route.body.kind === "none" || body.bytes.byteLength === 0) return create(input);
   if (route.body.kind === "message") return readJson(input, body.bytes, options);
-  return readJsonValue(input, asField(route.body.field, parseJson(body.bytes, { exact: true })), options);
+  const value = parseJson(body.bytes, { exact: true, maxDepth: options.maxDepth });
+  return readJsonValue(input, asField(route.body.field, value), options);
 }
 
 function rawTypeOf({ method, body }: Route): DescMessage | undefined {

@@ -12,6 +12,8 @@ import { type Capture, type Route, type RouteOptions, routesOf } from "./routes.
 export interface TranscoderOptions extends RouteOptions {
   /** Refuse query parameters and body members that are no field, instead of ignoring them. Default false. */
   readonly strict?: boolean;
+  /** Levels of objects and lists that a body may have. Default 100. */
+  readonly maxDepth?: number | undefined;
   /** Longest request target. Default 16 KiB. */
   readonly maxTargetBytes?: number;
   /** Most parameters in a query. Default 1000. */
@@ -64,7 +66,7 @@ export function createTranscoder(
   services: readonly DescService[],
   options: TranscoderOptions = {},
 ): Transcoder {
-  const { maxTargetBytes = 16_384, maxParameters = 1000, strict = false } = options;
+  const { maxTargetBytes = 16_384, maxParameters = 1000, maxDepth = 100, strict = false } = options;
   const routes = services.flatMap((service) => routesOf(service, options));
   const router = createRouter<Route>();
   for (const route of routes) addRoute(router.shape(route.template.segments, route.template.verb), route);
@@ -80,7 +82,7 @@ export function createTranscoder(
     const route = routeFor(shape, method);
     if (!route) return withoutRoute(shape, method);
     const pieces = splitQuery(mark < 0 ? "" : target.slice(mark + 1), maxParameters);
-    return "kind" in pieces ? pieces : bind({ route, segments, pieces, strict });
+    return "kind" in pieces ? pieces : bind({ route, segments, pieces, strict, maxDepth });
   }
 
   return { routes, warnings: routes.flatMap(warningsOf), match };
@@ -129,9 +131,10 @@ interface Candidate {
   readonly segments: readonly string[];
   readonly pieces: readonly string[];
   readonly strict: boolean;
+  readonly maxDepth: number;
 }
 
-function bind({ route, segments, pieces, strict }: Candidate): Match | Failure {
+function bind({ route, segments, pieces, strict, maxDepth }: Candidate): Match | Failure {
   const bound = bindPath(route, segments);
   if ("kind" in bound) return bound;
   const { method, body } = route;
@@ -142,7 +145,7 @@ function bind({ route, segments, pieces, strict }: Candidate): Match | Failure {
       : readQuery(pieces, { input: method.input, bound, bodyField, strict });
   if (query.kind === "failure") return query;
   const decode = (sent: RequestBody = NO_BODY): Decoded => {
-    const decoded = readRequestBody(route, sent, { strict });
+    const decoded = readRequestBody(route, sent, { strict, maxDepth });
     if (decoded.kind === "failure") return decoded;
     const { message } = decoded;
     return placeBound(message, bound) ?? placeQuery(message, query.assignments) ?? decoded;

@@ -248,6 +248,19 @@ describe("path, query and body together", () => {
   });
 });
 
+test.each([
+  ["POST /kinds/one/x", '{"deep":{"deep":{"deep":{}}}}'],
+  ["PATCH /books/b1", '{"nope":[[[0]]]}'],
+])("the depth of a body is limited: %s %s", (line, body) => {
+  const transcoderOf = (maxDepth: number) => createTranscoder([testService("RulesService")], { maxDepth });
+  expect(outcome(line, { transcoder: transcoderOf(3), body })).toMatchObject([
+    "bad body",
+    400,
+    expect.anything(),
+  ]);
+  expect(outcome(line, { transcoder: transcoderOf(4), body })).not.toContain("bad body");
+});
+
 describe("google.api.HttpBody", () => {
   const body = Uint8Array.of(0xff, 0x00, 0x7b);
 
