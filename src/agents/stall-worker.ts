@@ -21,6 +21,9 @@ const WARN_LEVEL = 40;
 /** How long the stopped main thread may take to show its stack. */
 const STACK_TIMEOUT_MS = 2000;
 
+/** Folder of this program's own code. */
+const PROGRAM = fileURLToPath(new URL("..", import.meta.url));
+
 let agents: readonly WatchedAgent[] = [];
 let last = -1;
 let still = 0;
@@ -53,7 +56,7 @@ function report(stack: readonly Frame[]): void {
 
 /** The agent whose module this is; else the one in whose folder the file lies. */
 function agentOf(file: string): WatchedAgent | undefined {
-  const isOwn = !file.includes(`${sep}node_modules${sep}`);
+  const isOwn = !file.includes(`${sep}node_modules${sep}`) && !file.startsWith(PROGRAM);
   return (
     agents.find((agent) => agent.file === file) ??
     (isOwn ? agents.find((agent) => file.startsWith(dirname(agent.file) + sep)) : undefined)

@@ -67,7 +67,7 @@ function agentProblems({ agents, mounts }: Config, agent: AgentConfig, index: nu
 function tlsProblems(tls: Config["tls"]): Problem[] {
   if (tls === undefined) return [];
   try {
-    createSecureContext({ cert: tls.cert, key: tls.key, ca: tls.clientCa });
+    createSecureContext(tls);
     return [];
   } catch (error) {
     return [{ path: ["tls"], text: `certificate and key cannot be used: ${(error as Error).message}.` }];

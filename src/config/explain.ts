@@ -9,7 +9,12 @@ export function explainConfig(loaded: LoadedConfig): string[] {
     ...agentRows(loaded),
   ];
   const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
 }
 
 type Row = readonly [name: string, value: string, source: string];

@@ -36,9 +36,6 @@ export const configSchema = z.strictObject({
     .strictObject({
       cert: fileText("a PEM certificate chain").describe("Certificate chain, PEM."),
       key: secret("a PEM private key").describe("Private key, PEM."),
-      clientCa: fileText("PEM certificates")
-        .optional()
-        .describe("Certificate authorities, PEM. Set: clients must have a certificate of one of them."),
     })
     .optional()
     .describe("TLS on the HTTP and gRPC ports. Unset: cleartext."),
