@@ -12,6 +12,8 @@ export interface MetricsSources {
 
 export interface Metrics {
   readonly observer: CallObserver;
+  /** Adds what is asked for at each scrape. Call once. */
+  watch(sources: MetricsSources): void;
   /** The same store, its commits timed. */
   timed<Store extends TaskStore>(store: Store): Store;
   /** Content type of `render`. */
@@ -27,7 +29,7 @@ const COMMIT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 const CALL_LABELS = ["wire", "method", "tenant", "code"] as const;
 
 /** Metrics of one gateway, in a registry of their own. Loads prom-client when called. */
-export async function createMetrics(sources: MetricsSources): Promise<Metrics> {
+export async function createMetrics(): Promise<Metrics> {
   const prom = await import("prom-client");
   const registry = new prom.Registry();
   prom.collectDefaultMetrics({ register: registry });
@@ -64,10 +66,9 @@ export async function createMetrics(sources: MetricsSources): Promise<Metrics> {
     buckets: COMMIT_BUCKETS,
     registers,
   });
-  gauges(prom, registry, sources);
-
   return {
     observer: observer({ calls, durations, events, streams }),
+    watch: (sources) => gauges(prom, registry, sources),
     timed: (store) => ({ ...store, commit: timedCommit(store, commits) }),
     contentType: registry.contentType,
     render: () => registry.metrics(),

@@ -1,0 +1,278 @@
+import pino, { type Logger } from "pino";
+import type { AgentEntry, AgentPolicy } from "./agents/agent.js";
+import {
+  createDirectory,
+  createReplaceableDirectory,
+  type ReplaceableDirectory,
+} from "./agents/directory.js";
+import type { HttpBinding } from "./bindings/http.js";
+import { createJsonRpcBinding } from "./bindings/jsonrpc/index.js";
+import { createRestBinding } from "./bindings/rest/index.js";
+import { buildCards, type PublicAddresses } from "./core/cards.js";
+import { createEngine, type Engine } from "./core/engine.js";
+import { createRetention, type RetentionRule } from "./core/retention.js";
+import type { Fault } from "./core/run.js";
+import type { A2AError } from "./errors.js";
+import type {
+  Addresses,
+  GatewayAgent,
+  GatewayOptions,
+  GatewayStatus,
+  ListenAddress,
+} from "./gateway-options.js";
+import { createMemoryHub } from "./hub/memory.js";
+import { TaskState } from "./protocol/schema.js";
+import { createAccessLog } from "./server/access-log.js";
+import { createCardPages } from "./server/card-pages.js";
+import type { PageListener } from "./server/express-host.js";
+import { createHttpHost, type HttpHost } from "./server/http-host.js";
+import { createMetrics, type Metrics } from "./server/metrics.js";
+import { createMetricsPage } from "./server/metrics-page.js";
+import { createPages } from "./server/pages.js";
+import { publicAddresses, urlOf } from "./server/public-addresses.js";
+import { createMemoryStore, createSqliteStore } from "./stores/index.js";
+import type { FullTaskStore } from "./stores/task-store.js";
+
+export type {
+  Addresses,
+  GatewayAgent,
+  GatewayLimits,
+  GatewayOptions,
+  GatewayStatus,
+  ListenAddress,
+} from "./gateway-options.js";
+
+/** A gateway: agents on one side, every binding on the other. */
+export interface Gateway {
+  /** Opens the ports. Rejects with Node's own error when an address cannot be had; call `close` then. */
+  start(): Promise<Addresses>;
+  /** Listener for `http.createServer(gateway.serve)`, when the gateway has no HTTP port of its own. */
+  readonly serve: PageListener;
+  /** Exchanges the agents. Turns that run keep the agent they began with. Throws an Error when two share a tenant. */
+  replaceAgents(agents: readonly GatewayAgent[]): void;
+  /** Forgets tasks by these rules now; returns how many. */
+  prune(rules: readonly RetentionRule[]): Promise<number>;
+  status(): Promise<GatewayStatus>;
+  /** Refuses new calls, lets open ones end, stops the agents, records how their tasks ended, and closes. */
+  drain(): Promise<void>;
+  /** The same without waiting for anybody. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_HTTP: ListenAddress = { host: "127.0.0.1", port: 8080 };
+const DEFAULT_MESSAGE_BYTES = 10 * 1024 * 1024;
+const DEFAULT_POLICY: AgentPolicy = {
+  busy: "reject",
+  followUps: "resume",
+  concurrency: "many",
+  idempotency: true,
+};
+
+/** The composition root: the only place that knows which implementation stands behind which port. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const core = await createCore(options);
+  const { directory, engine, store, retention } = core;
+  let state: GatewayStatus["state"] = "starting";
+  let addresses: Addresses | undefined;
+  let agents = options.agents;
+  let stopped: Promise<void> | undefined;
+  const ports = createPorts(options, core, () => state === "serving");
+
+  function install(next: readonly GatewayAgent[], at: PublicAddresses): void {
+    directory.replace(createDirectory(next.map((agent) => entryOf(agent, at, options))));
+    agents = next;
+  }
+
+  async function stop(graceMs: number): Promise<void> {
+    state = "draining";
+    retention.stop();
+    await ports.drain(graceMs);
+    await engine.runs.shutdown(Math.min(graceMs, options.streams?.cancelGraceMs ?? 3_000));
+    await store.close();
+    state = "stopped";
+  }
+
+  return {
+    async start() {
+      addresses = await ports.listen();
+      install(agents, addresses.public);
+      await engine.recover();
+      retention.start();
+      state = "serving";
+      return addresses;
+    },
+    serve: ports.serve,
+    replaceAgents(next) {
+      if (addresses === undefined) agents = next;
+      else install(next, addresses.public);
+    },
+    prune: (rules) =>
+      createRetention({ store, rules, onFault: () => undefined, ...clockOf(options) }).sweep(),
+    async status() {
+      const counts = await store.countByState();
+      return {
+        state,
+        addresses,
+        tenants: directory.list().map((entry) => entry.tenant),
+        tasks: Object.fromEntries([...counts].map(([key, count]) => [TaskState[key] ?? String(key), count])),
+        runs: engine.runs.list().length,
+        openStreams: engine.log.readerCount(),
+      };
+    },
+    drain: () => (stopped ??= stop(options.drainMs ?? 10_000)),
+    close: () => (stopped ??= stop(0)),
+  };
+}
+
+/** Everything behind the ports. */
+interface Core {
+  readonly engine: Engine;
+  readonly store: FullTaskStore;
+  readonly directory: ReplaceableDirectory;
+  readonly retention: ReturnType<typeof createRetention>;
+  readonly metrics: Metrics | undefined;
+  readonly logger: Logger;
+}
+
+async function createCore(options: GatewayOptions): Promise<Core> {
+  const logger = options.logger ?? pino({ level: "silent" });
+  const directory = createReplaceableDirectory(createDirectory([]));
+  const opened = openStore(options.store);
+  const metrics = options.metrics === false ? undefined : await createMetrics();
+  const store = metrics?.timed(opened) ?? opened;
+  const observers = [createAccessLog(logger), ...(metrics ? [metrics.observer] : [])];
+  const engine = createEngine({
+    store,
+    hub: createMemoryHub(),
+    directory,
+    observers,
+    ...engineOptions(options, logger),
+  });
+  metrics?.watch({
+    runCount: () => engine.runs.list().length,
+    readerCount: () => engine.log.readerCount(),
+    countByState: () => store.countByState(),
+  });
+  const { rules = [], messageKeyMaxAgeMs } = options.retention ?? {};
+  const retention = createRetention({
+    store,
+    rules,
+    onFault: (cause) => logger.error({ err: cause }, "retention sweep failed"),
+    ...(messageKeyMaxAgeMs !== undefined && { messageKeyMaxAgeMs }),
+    ...clockOf(options),
+  });
+  return { engine, store, directory, retention, metrics, logger };
+}
+
+function openStore(choice: GatewayOptions["store"]): FullTaskStore {
+  if (choice === undefined) return createSqliteStore({ path: ".switchyard/switchyard.db" });
+  if (!("kind" in choice)) return choice;
+  if (choice.kind === "memory") return createMemoryStore();
+  const { path, durability } = choice;
+  return createSqliteStore({ path, ...(durability && { durability }) });
+}
+
+function engineOptions(options: GatewayOptions, logger: Logger) {
+  const { answerGraceMs, cancelGraceMs } = options.streams ?? {};
+  const { middleware, authenticate, versions, limits } = options;
+  return {
+    onFault: ({ cause, ...fault }: Fault) => logger.error({ ...fault, err: cause }, "agent fault"),
+    ...(middleware && { middleware }),
+    ...(authenticate && { authenticate }),
+    ...(versions?.assume && { assumeVersion: versions.assume }),
+    ...(answerGraceMs !== undefined && { answerGraceMs }),
+    ...(cancelGraceMs !== undefined && { cancelGraceMs }),
+    ...(limits?.metadataBytes !== undefined && { maxMetadataBytes: limits.metadataBytes }),
+    ...clockOf(options),
+  };
+}
+
+function clockOf({ now }: GatewayOptions) {
+  return now ? { now } : {};
+}
+
+/** The listeners of a gateway. */
+interface Ports {
+  readonly serve: PageListener;
+  listen(): Promise<Addresses>;
+  drain(graceMs: number): Promise<void>;
+}
+
+function createPorts(options: GatewayOptions, core: Core, ready: () => boolean): Ports {
+  const { metrics, logger } = core;
+  const report = (error: A2AError) =>
+    logger.error({ errorId: error.errorId, err: error.cause ?? error }, "fault");
+  const http = createHttpHost({ ...httpRoutes(options, core, ready), report, ...httpOptions(options) });
+  const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
+  const metricsHost =
+    metrics &&
+    metricsAddress &&
+    createHttpHost({ bindings: [], routers: [createMetricsPage(metrics)], report });
+  return {
+    serve: http.serve,
+    async listen() {
+      const httpAt = options.http === false ? undefined : await listen(http, options.http ?? DEFAULT_HTTP);
+      const metricsAt = metricsHost && metricsAddress && (await listen(metricsHost, metricsAddress));
+      return {
+        ...(httpAt && { http: { ...httpAt, url: urlOf(httpAt, options.tls !== undefined) } }),
+        ...(metricsAt && { metrics: metricsAt }),
+        public: publicAddresses(options, httpAt, undefined),
+      };
+    },
+    async drain(graceMs) {
+      await Promise.all([http.drain(graceMs), metricsHost?.drain(0)]);
+    },
+  };
+}
+
+function httpOptions({ cors, tls, limits }: GatewayOptions) {
+  return { ...(cors && { cors }), ...(tls && { tls }), ...(limits && { limits }) };
+}
+
+/** Connect owns its path, JSON-RPC its few addresses, REST the shapes of its templates; Express has the rest. */
+function httpRoutes(options: GatewayOptions, core: Core, ready: () => boolean) {
+  const { engine, directory, metrics, logger } = core;
+  const { dispatcher } = engine;
+  const maxBytes = options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES;
+  const common = { dispatcher, maxBytes, heartbeatMs: options.streams?.heartbeatMs };
+  const jsonrpc = createJsonRpcBinding(common);
+  const rest = createRestBinding({ ...common, warn: (text) => logger.warn(text) });
+  const mount = (prefixes: readonly string[] | undefined, binding: HttpBinding) =>
+    (prefixes ?? []).map((prefix) => ({ prefix, binding }));
+  const { maxAgeSeconds } = options.cards ?? {};
+  return {
+    bindings: [jsonrpc, rest],
+    mounts: [...mount(options.mounts?.jsonrpc, jsonrpc), ...mount(options.mounts?.rest, rest)],
+    routers: [
+      createPages({ ready }),
+      createCardPages({
+        agents: directory,
+        ...clockOf(options),
+        ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+      }),
+      ...(metrics && typeof options.metrics !== "object" ? [createMetricsPage(metrics)] : []),
+    ],
+  };
+}
+
+function entryOf(served: GatewayAgent, addresses: PublicAddresses, options: GatewayOptions): AgentEntry {
+  const { tenant = "", agent, policy, extendedCardPublic = false, extendedCard, extensions } = served;
+  const preference = options.cards?.preference;
+  const cards = buildCards({
+    tenant,
+    card: agent.card,
+    addresses,
+    streaming: served.streaming ?? true,
+    pushNotifications: false,
+    announceExtendedCard: served.announceExtendedCard ?? false,
+    ...(extendedCard && { extendedCard }),
+    ...(extensions && { extensions }),
+    ...(preference && { preference }),
+  });
+  return { tenant, agent, policy: { ...DEFAULT_POLICY, ...policy }, ...cards, extendedCardPublic };
+}
+
+async function listen(host: HttpHost, address: ListenAddress): Promise<ListenAddress> {
+  const bound = await host.listen(address.port, address.host);
+  return { host: bound.address, port: bound.port };
+}
