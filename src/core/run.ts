@@ -109,12 +109,26 @@ export function createRun(options: RunOptions): Run {
     if (answer?.kind !== "task")
       throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
     work = answer.work;
-    for (;;) {
-      const step = await work.next();
-      if (step.done) return outcomeEvent(stamp, currentState(), step.value);
-      if (closed) return statusUpdate(stamp, TaskState.CANCELED);
-      await writer.append(progressEvent(stamp, currentState(), step.value));
+    try {
+      return await follow(work);
+    } finally {
+      abandon(); // nothing to do for an agent that ended by itself
     }
+  }
+
+  /** Records what the agent reports until its turn ends, or the run has ended without it. */
+  async function follow(reported: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
+    while (!closed) {
+      const step = await reported.next();
+      if (step.done) return outcomeEvent(stamp, currentState(), step.value);
+      if (!closed) await writer.append(progressEvent(stamp, currentState(), step.value));
+    }
+    return statusUpdate(stamp, TaskState.CANCELED);
+  }
+
+  /** Lets an agent that nobody follows any more clean up after itself. */
+  function abandon(): void {
+    work?.return({ state: TaskState.CANCELED }).catch(() => undefined);
   }
 
   function currentState(): TaskState {
@@ -148,7 +162,7 @@ export function createRun(options: RunOptions): Run {
     await within(ended.promise, graceMs, undefined);
     if (!closed) {
       finish(endOfStop(reason));
-      work?.return({ state: TaskState.CANCELED }).catch(() => undefined);
+      abandon();
     }
     await ended.promise;
   }
