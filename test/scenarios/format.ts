@@ -16,6 +16,8 @@ const failure = z.union([
     text: z.string().optional(),
     violations: z.array(z.string()).optional(),
     metadata: pattern.optional(),
+    /** Decoders find it, each in its own words: only the fields named must be the same on every wire. */
+    ownWords: z.literal(true).optional(),
     /** For streams: true when events came before it. */
     late: z.boolean().optional(),
   }),

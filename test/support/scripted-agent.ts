@@ -1,5 +1,5 @@
 import { create, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
-import type { Agent, Answer, Outcome, Progress, Turn } from "../../src/agents/agent.js";
+import type { Agent, Answer, Outcome, Progress, Turn, TurnStopped } from "../../src/agents/agent.js";
 import { A2AError, type Reason } from "../../src/errors.js";
 import {
   type AgentCard,
@@ -65,6 +65,8 @@ export interface SeenTurn {
 /** What a scripted agent went through since the last `load`. */
 export interface AgentRecord {
   readonly turns: SeenTurn[];
+  /** Why turns were stopped. */
+  readonly stops: { readonly why: string; readonly metadata: JsonObject }[];
   started: number;
   ended: number;
   aborted: number;
@@ -85,7 +87,7 @@ export function createScriptedAgent(
   card: AgentCard = scriptedCard(),
 ): ScriptedAgent {
   const gates = createGates();
-  const record: AgentRecord = { turns: [], started: 0, ended: 0, aborted: 0 };
+  const record: AgentRecord = { turns: [], stops: [], started: 0, ended: 0, aborted: 0 };
   let current = new Map(Object.entries(scripts));
   let waiting: (() => void)[] = [];
   const ended = (): void => {
@@ -100,7 +102,7 @@ export function createScriptedAgent(
     record,
     load: (next) => {
       current = new Map(Object.entries(next));
-      Object.assign(record, { turns: [], started: 0, ended: 0, aborted: 0 });
+      Object.assign(record, { turns: [], stops: [], started: 0, ended: 0, aborted: 0 });
       gates.reset();
     },
     idle: () =>
@@ -169,6 +171,8 @@ async function* work(stage: Stage, acts: Script): AsyncGenerator<Progress, Outco
   let deaf = false;
   const noteAbort = (): void => {
     record.aborted += 1;
+    const { why, metadata } = signal.reason as TurnStopped;
+    record.stops.push({ why, metadata });
   };
   signal.addEventListener("abort", noteAbort, { once: true });
   try {
