@@ -1,0 +1,99 @@
+import { create, fromBinary, mergeFromBinary, toBinary } from "@bufbuild/protobuf";
+import type { Entry } from "../../protocol/entry.js";
+import { MessageSchema, type Task, TaskSchema, TaskState } from "../../protocol/schema.js";
+import type { AnswerWrite, MessageKey, Scope, TaskWrite, Write } from "../task-store.js";
+import { checkTaskWrite, statusMsOf } from "../write.js";
+
+/** A task as two halves of one protobuf message: in protobuf, one behind the other is the whole. */
+export interface EncodedTask {
+  readonly head: Uint8Array;
+  readonly artifacts: Uint8Array;
+}
+
+/** An entry as it is written. */
+export interface EncodedEntry {
+  readonly seq: number;
+  readonly number: number;
+  /** True for an artifact update: it leaves the head of the task as it is. */
+  readonly artifact: boolean;
+  readonly binary: Uint8Array;
+}
+
+/** A task write in the form of its rows. */
+export interface EncodedTaskWrite {
+  readonly kind: "task";
+  readonly scope: Scope;
+  readonly taskId: string;
+  readonly expectedSeq: number;
+  readonly entries: readonly EncodedEntry[];
+  /** Seq of the last entry that is no artifact update; undefined when there is none. */
+  readonly plainSeq: number | undefined;
+  readonly context: string;
+  readonly state: TaskState;
+  readonly statusMs: number;
+  readonly snapshot: EncodedTask | undefined;
+  readonly messageKey: MessageKey | undefined;
+}
+
+/** An answer write in the form of its row. */
+export interface EncodedAnswerWrite {
+  readonly kind: "answer";
+  readonly scope: Scope;
+  readonly messageKey: MessageKey;
+  readonly answer: Uint8Array;
+}
+
+export type EncodedWrite = EncodedTaskWrite | EncodedAnswerWrite;
+
+/** Turns a write into bytes: what the writer does with its objects later is not seen, and what cannot be encoded fails alone. */
+export function encodeWrite(scope: Scope, taskId: string, write: Write): EncodedWrite {
+  switch (write.kind) {
+    case "task":
+      return encodeTaskWrite(scope, taskId, write);
+    case "answer":
+      return encodeAnswerWrite(scope, write);
+  }
+}
+
+function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): EncodedTaskWrite {
+  checkTaskWrite(write);
+  const { expectedSeq, task, messageKey } = write;
+  const entries = write.entries.map(encodeEntry);
+  // A log of one entry is folded as fast as a snapshot is read.
+  const snapshot = write.snapshot && expectedSeq + entries.length > 1;
+  return {
+    kind: "task",
+    scope,
+    taskId,
+    expectedSeq,
+    entries,
+    plainSeq: entries.findLast(({ artifact }) => !artifact)?.seq,
+    context: task.contextId,
+    state: task.status?.state ?? TaskState.UNSPECIFIED,
+    statusMs: statusMsOf(task),
+    snapshot: snapshot ? encodeTask(task) : undefined,
+    messageKey,
+  };
+}
+
+function encodeAnswerWrite(scope: Scope, { messageKey, answer }: AnswerWrite): EncodedAnswerWrite {
+  return { kind: "answer", scope, messageKey, answer: toBinary(MessageSchema, answer) };
+}
+
+function encodeEntry({ seq, event }: Entry): EncodedEntry {
+  const artifact = event.response.payload.case === "artifactUpdate";
+  return { seq, number: event.number, artifact, binary: event.binary };
+}
+
+function encodeTask(task: Task): EncodedTask {
+  return {
+    head: toBinary(TaskSchema, { ...task, artifacts: [] }),
+    artifacts: toBinary(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+  };
+}
+
+/** Without `artifacts`, the task comes without them. */
+export function decodeTask(head: Uint8Array, artifacts: Uint8Array | undefined): Task {
+  const task = fromBinary(TaskSchema, head);
+  return artifacts && artifacts.length > 0 ? mergeFromBinary(TaskSchema, task, artifacts) : task;
+}

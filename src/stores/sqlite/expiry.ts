@@ -1,0 +1,148 @@
+import { setImmediate as nextTick } from "node:timers/promises";
+import type { Database } from "better-sqlite3";
+import type { ExpiryRule } from "../task-store.js";
+import type { Counters } from "./counters.js";
+import { createTransaction } from "./transaction.js";
+
+/** Tasks deleted in one transaction. */
+const TASKS_AT_ONCE = 32;
+/** Entries cleared away in one transaction: about a millisecond. */
+const ENTRIES_AT_ONCE = 500;
+
+/** What expiry shares with the rest of the store. */
+export interface ExpiryOptions {
+  readonly db: Database;
+  readonly counters: Counters;
+  /** True once the store was closed: an expiry that is under way stops at its next step. */
+  readonly isClosed: () => boolean;
+}
+
+interface DueRow {
+  readonly scope: number;
+  readonly id: string;
+  readonly number: number;
+  readonly context: string;
+  readonly state: number;
+}
+
+interface GarbageRow {
+  readonly task: number;
+  readonly scope: number;
+}
+
+/**
+ * Deletes by a rule, in small transactions with room for calls between them. A task first disappears with its
+ * counters, then its entries are cleared away; what a crash leaves of them, the next expiry clears.
+ */
+export function createExpiry(options: ExpiryOptions): (rule: ExpiryRule) => Promise<number> {
+  const { isClosed } = options;
+  const hideSome = createHiding(options);
+  const clearSome = createClearing(options.db);
+
+  async function clearAll(): Promise<void> {
+    while (!isClosed() && clearSome()) await nextTick();
+  }
+
+  return async (rule) => {
+    await clearAll();
+    let deleted = 0;
+    while (!isClosed() && deleted < rule.limit) {
+      const hidden = hideSome(rule, Math.min(TASKS_AT_ONCE, rule.limit - deleted));
+      if (hidden === 0) break;
+      deleted += hidden;
+      await clearAll();
+    }
+    return deleted;
+  };
+}
+
+/** Takes at most so many due tasks out of sight; returns how many. */
+function createHiding({ db, counters }: ExpiryOptions) {
+  const due = createDueTasks(db);
+  const add = db.prepare<[number, number]>("INSERT INTO garbage VALUES (?, ?)");
+  const remove = db.prepare<[number, string]>("DELETE FROM tasks WHERE scope = ? AND id = ?");
+  return createTransaction(db, counters.forget, (rule: ExpiryRule, limit: number): number => {
+    const rows = due(rule, limit);
+    for (const row of rows) {
+      add.run(row.number, row.scope);
+      remove.run(row.scope, row.id);
+      counters.remove(row);
+    }
+    counters.write();
+    return rows.length;
+  });
+}
+
+function createDueTasks(db: Database) {
+  const nextTenant = db
+    .prepare<[number, string], string>(
+      "SELECT tenant FROM tasks INDEXED BY tasks_by_age WHERE state = ? AND tenant >= ? ORDER BY tenant LIMIT 1",
+    )
+    .pluck();
+  const oldest = db.prepare<[number, string, number, number], DueRow>(
+    `SELECT scope, id, number, context, state FROM tasks INDEXED BY tasks_by_age
+     WHERE state = ? AND tenant = ? AND status_ms < ? ORDER BY status_ms LIMIT ?`,
+  );
+
+  /** The index holds a state's tasks by tenant, so the tenants are found by skipping from one to the next. */
+  function* tenants(state: number, only: string | undefined): Generator<string> {
+    if (only !== undefined) return yield only;
+    let tenant = nextTenant.get(state, "");
+    while (tenant !== undefined) {
+      yield tenant;
+      tenant = nextTenant.get(state, `${tenant}\0`);
+    }
+  }
+
+  return ({ tenant: only, states, beforeMs }: ExpiryRule, limit: number): readonly DueRow[] => {
+    const rows: DueRow[] = [];
+    for (const state of states) {
+      for (const tenant of tenants(state, only)) {
+        rows.push(...oldest.all(state, tenant, beforeMs, limit - rows.length));
+        if (rows.length >= limit) return rows;
+      }
+    }
+    return rows;
+  };
+}
+
+/** Clears away a bounded number of entries of hidden tasks; returns whether there may be more. */
+function createClearing(db: Database) {
+  const garbage = db.prepare<[], GarbageRow>("SELECT task, scope FROM garbage LIMIT 1");
+  const clearTask = createTaskClearing(db);
+  const clear = db.transaction((): boolean => {
+    let budget = ENTRIES_AT_ONCE;
+    for (let row = garbage.get(); row; row = garbage.get()) {
+      budget -= clearTask(row, budget);
+      if (budget <= 0) return true;
+    }
+    return false;
+  });
+  return () => garbage.get() !== undefined && clear.immediate();
+}
+
+/** Clears at most `budget` entries of one task, with their keys, and the rest of it after the last one. Returns what it cost. */
+function createTaskClearing(db: Database) {
+  const firstSeq = db.prepare<[number], number | null>("SELECT min(seq) FROM entries WHERE task = ?").pluck();
+  const messageIds = db
+    .prepare<[number, number], string>(
+      "SELECT message_id FROM entries WHERE task = ? AND seq < ? AND message_id IS NOT NULL",
+    )
+    .pluck();
+  const removeKey = db.prepare<[number, string, number]>(
+    "DELETE FROM message_keys WHERE scope = ? AND message_id = ? AND task = ?",
+  );
+  const removeEntries = db.prepare<[number, number]>("DELETE FROM entries WHERE task = ? AND seq < ?");
+  const removeSnapshot = db.prepare<[number]>("DELETE FROM snapshots WHERE task = ?");
+  const removeGarbage = db.prepare<[number]>("DELETE FROM garbage WHERE task = ?");
+
+  return ({ task, scope }: GarbageRow, budget: number): number => {
+    const end = (firstSeq.get(task) ?? 0) + budget;
+    for (const messageId of messageIds.all(task, end)) removeKey.run(scope, messageId, task);
+    const { changes } = removeEntries.run(task, end);
+    if (changes === budget) return budget;
+    removeSnapshot.run(task);
+    removeGarbage.run(task);
+    return changes + 1;
+  };
+}

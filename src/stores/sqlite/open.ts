@@ -1,0 +1,88 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import Sqlite, { type Database } from "better-sqlite3";
+import { migrate, SCHEMA_VERSION, type SchemaMismatch } from "./schema.js";
+
+/** `normal`: a commit survives a crash of the process. `full`: also one of the machine, at the price of a disk flush for each transaction. */
+export type Durability = "normal" | "full";
+
+/** A store could not be opened. The message is one line for the operator and names the file. */
+export class StoreOpenError extends Error {
+  override readonly name = "StoreOpenError";
+}
+
+/** Long enough for a process that is just ending to let go of the file. */
+const LOCK_WAIT_MS = 250;
+const CACHE_KIB = 16 * 1024;
+/** Pages of the write-ahead log before it is copied into the file. Above SQLite's 1000: hot pages are then copied once for many commits. */
+const CHECKPOINT_PAGES = 2000;
+
+/**
+ * Opens the database at `path` for this process alone, and creates it, readable to its owner only, with its
+ * directory when there is none. Throws StoreOpenError.
+ */
+export function openDatabase(path: string, durability: Durability): Database {
+  let db: Database | undefined;
+  try {
+    createFile(path);
+    db = new Sqlite(path, { timeout: LOCK_WAIT_MS });
+    configure(db, durability);
+    const mismatch = migrate(db);
+    if (mismatch) throw new StoreOpenError(describeMismatch(path, mismatch));
+    return db;
+  } catch (thrown) {
+    db?.close();
+    throw thrown instanceof StoreOpenError ? thrown : toOpenError(path, thrown);
+  }
+}
+
+/** The write-ahead log takes on the file's mode. */
+function createFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+}
+
+/** The exclusive lock comes before WAL mode: that keeps the file to one process and needs no shared memory. */
+function configure(db: Database, durability: Durability): void {
+  db.pragma("locking_mode = EXCLUSIVE");
+  db.pragma("journal_mode = WAL");
+  db.pragma(`synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
+  db.pragma(`cache_size = -${CACHE_KIB}`);
+  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma("temp_store = MEMORY");
+}
+
+function describeMismatch(path: string, mismatch: SchemaMismatch): string {
+  switch (mismatch.kind) {
+    case "foreign":
+      return `The store ${path} holds some other program's database.`;
+    case "newer":
+      return `The store ${path} was written by a newer version (schema ${mismatch.version}; this one knows ${SCHEMA_VERSION}).`;
+  }
+}
+
+/** What SQLite and the file system report, by code. */
+const CAUSES: ReadonlyMap<string, string> = new Map([
+  ["SQLITE_BUSY", "is in use by another process"],
+  ["SQLITE_NOTADB", "is not a database"],
+  ["SQLITE_CORRUPT", "is damaged"],
+  ["SQLITE_FULL", "cannot be opened: the disk is full"],
+  ["SQLITE_READONLY", "cannot be written to"],
+  ["EACCES", "cannot be opened: permission denied"],
+  ["EROFS", "cannot be opened: the file system is read-only"],
+  ["EISDIR", "is a directory"],
+  ["ENOTDIR", "cannot be opened: a part of its path is not a directory"],
+  ["EEXIST", "cannot be opened: a part of its path is not a directory"],
+]);
+
+function toOpenError(path: string, thrown: unknown): StoreOpenError {
+  const cause = thrown as NodeJS.ErrnoException;
+  if (cause.code === "ERR_DLOPEN_FAILED" || cause.message.includes("bindings file")) {
+    return new StoreOpenError("SQLite's native binding is missing: run npm rebuild better-sqlite3", {
+      cause,
+    });
+  }
+  const code = cause.code ?? "unknown error";
+  const known = CAUSES.get(code) ?? CAUSES.get(code.split("_").slice(0, 2).join("_"));
+  return new StoreOpenError(`The store ${path} ${known ?? `cannot be opened: ${code}`}.`, { cause });
+}

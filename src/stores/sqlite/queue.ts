@@ -1,0 +1,69 @@
+import type { CommitResult } from "../task-store.js";
+import type { EncodedWrite } from "./encode.js";
+
+/** Most writes in one transaction, so that a burst does not hold up everything else. */
+const MAX_BATCH = 256;
+
+interface Waiting {
+  readonly write: EncodedWrite;
+  resolve(result: CommitResult): void;
+  reject(cause: unknown): void;
+}
+
+/** Gathers the writes of a tick, of all tasks, into one transaction. */
+export interface WriteQueue {
+  /** Settles when the transaction that holds the write ended. */
+  add(write: EncodedWrite): Promise<CommitResult>;
+  /** Writes at once what waits. */
+  flush(): void;
+}
+
+/** `commitAll` runs one transaction: it returns a result for each write in order, or throws when nothing was written. */
+export function createWriteQueue(
+  commitAll: (writes: readonly EncodedWrite[]) => readonly CommitResult[],
+): WriteQueue {
+  let waiting: Waiting[] = [];
+  let scheduled = false;
+
+  function schedule(): void {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(() => {
+      scheduled = false;
+      writeBatch();
+      if (waiting.length > 0) schedule();
+    });
+  }
+
+  function writeBatch(): void {
+    const batch = waiting.slice(0, MAX_BATCH);
+    waiting = waiting.slice(MAX_BATCH);
+    if (batch.length > 0) settle(batch, commitAll);
+  }
+
+  return {
+    add(write) {
+      return new Promise((resolve, reject) => {
+        waiting.push({ write, resolve, reject });
+        schedule();
+      });
+    },
+    flush() {
+      while (waiting.length > 0) writeBatch();
+    },
+  };
+}
+
+function settle(
+  batch: readonly Waiting[],
+  commitAll: (writes: readonly EncodedWrite[]) => readonly CommitResult[],
+): void {
+  try {
+    const results = commitAll(batch.map(({ write }) => write));
+    batch.forEach(({ resolve }, index) => {
+      resolve(results[index] as CommitResult);
+    });
+  } catch (thrown) {
+    for (const { reject } of batch) reject(thrown);
+  }
+}

@@ -1,0 +1,137 @@
+import type { Database } from "better-sqlite3";
+import type { CommitResult } from "../task-store.js";
+import type { Counters } from "./counters.js";
+import type { EncodedAnswerWrite, EncodedTask, EncodedTaskWrite, EncodedWrite } from "./encode.js";
+import type { MessageKeys } from "./keys.js";
+import type { Scopes } from "./scopes.js";
+import { createTransaction } from "./transaction.js";
+
+/** What the writer shares with the rest of the store. */
+export interface WriterOptions {
+  readonly db: Database;
+  readonly scopes: Scopes;
+  readonly counters: Counters;
+  readonly keys: MessageKeys;
+}
+
+/** A task's row as a write finds it. */
+interface TaskRow {
+  readonly number: number;
+  readonly context: string;
+  readonly state: number;
+}
+
+const COMMITTED: CommitResult = { kind: "committed" };
+
+/**
+ * Writes a batch in one transaction and returns a result for each write, in order. A write whose race is lost
+ * finds out before it changes anything; an error of the database takes the whole batch back and is thrown.
+ */
+export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
+  const tasks = createTaskRows(db);
+  const logs = createLogRows(db);
+
+  function writeTask(write: EncodedTaskWrite): CommitResult {
+    const scope = scopes.findOrAdd(write.scope);
+    if (write.messageKey && keys.has(scope, write.messageKey)) return { kind: "conflict", on: "message" };
+    const known = tasks.find(scope, write.taskId);
+    if ((known ? logs.lastSeq(known.number) : 0) !== write.expectedSeq) {
+      return { kind: "conflict", on: "seq" };
+    }
+    const number = known ? tasks.update(scope, known, write) : tasks.insert(scope, write);
+    if (known && write.plainSeq !== undefined) counters.remove({ ...known, scope });
+    if (!known || write.plainSeq !== undefined) counters.add({ ...write, scope });
+    logs.append(number, write);
+    if (write.snapshot) logs.snapshot(number, write, write.snapshot);
+    if (write.messageKey) keys.addTask(scope, write.messageKey, number, write.taskId);
+    return COMMITTED;
+  }
+
+  function writeAnswer({ scope, messageKey, answer }: EncodedAnswerWrite): CommitResult {
+    const number = scopes.findOrAdd(scope);
+    if (keys.has(number, messageKey)) return { kind: "conflict", on: "message" };
+    keys.addAnswer(number, messageKey, answer);
+    return COMMITTED;
+  }
+
+  function writeOne(write: EncodedWrite): CommitResult {
+    switch (write.kind) {
+      case "task":
+        return writeTask(write);
+      case "answer":
+        return writeAnswer(write);
+    }
+  }
+
+  function forget(): void {
+    scopes.forget();
+    counters.forget();
+  }
+
+  return createTransaction(db, forget, (writes: readonly EncodedWrite[]): readonly CommitResult[] => {
+    const results = writes.map(writeOne);
+    counters.write();
+    return results;
+  });
+}
+
+/** Numbers are given out here alone, since the file is open to this process only. */
+function createTaskRows(db: Database) {
+  // Every task has entries, and they are the last thing of it to go.
+  let last = db.prepare<[], number | null>("SELECT max(task) FROM entries").pluck().get() ?? 0;
+  const select = db.prepare<[number, string], TaskRow>(
+    "SELECT number, context, state FROM tasks WHERE scope = ? AND id = ?",
+  );
+  const insert = db.prepare<[number, string, number, string, string, number, number, number]>(
+    "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+  );
+  const update = db.prepare<[string, number, number, number, number, string]>(
+    "UPDATE tasks SET context = ?, state = ?, status_ms = ?, plain_seq = ? WHERE scope = ? AND id = ?",
+  );
+  return {
+    find: (scope: number, id: string) => select.get(scope, id),
+    insert(
+      scope: number,
+      { taskId, scope: { tenant }, context, state, statusMs, plainSeq = 0 }: EncodedTaskWrite,
+    ) {
+      last += 1;
+      insert.run(scope, taskId, last, tenant, context, state, statusMs, plainSeq);
+      return last;
+    },
+    /** Artifact updates change nothing in the row. */
+    update(scope: number, known: TaskRow, { taskId, context, state, statusMs, plainSeq }: EncodedTaskWrite) {
+      if (plainSeq !== undefined) update.run(context, state, statusMs, plainSeq, scope, taskId);
+      return known.number;
+    },
+  };
+}
+
+function createLogRows(db: Database) {
+  const lastSeq = db
+    .prepare<[number], number>("SELECT seq FROM entries WHERE task = ? ORDER BY seq DESC LIMIT 1")
+    .pluck();
+  const lastNumber = db
+    .prepare<[number], number>(
+      "SELECT number FROM entries WHERE task = ? AND number > 0 ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck();
+  const insert = db.prepare<[number, number, number, number, string | null, Uint8Array]>(
+    "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+  );
+  const snapshot = db.prepare<[number, number, number, Uint8Array, Uint8Array]>(
+    "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+  );
+  return {
+    lastSeq: (task: number) => lastSeq.get(task) ?? 0,
+    /** The message's id stays with the first entry, by which it is found when the task is deleted. */
+    append(task: number, { entries, messageKey }: EncodedTaskWrite) {
+      entries.forEach(({ seq, number, artifact, binary }, index) => {
+        const messageId = index === 0 ? (messageKey?.messageId ?? null) : null;
+        insert.run(task, seq, number, artifact ? 1 : 0, messageId, binary);
+      });
+    },
+    snapshot(task: number, { expectedSeq, entries }: EncodedTaskWrite, { head, artifacts }: EncodedTask) {
+      snapshot.run(task, expectedSeq + entries.length, lastNumber.get(task) ?? 0, head, artifacts);
+    },
+  };
+}
