@@ -7,10 +7,12 @@ import { A2AService } from "../../protocol/schema.js";
 import { toDetailsText } from "../../protocol/status.js";
 import { readEnvelope } from "./envelope.js";
 
-/** One request as a carrier received it, and what the carrier knows about it. */
-export interface RpcRequest
-  extends Pick<Call, "addressTenant" | "parameters" | "queryVersion" | "signal" | "traffic"> {
+/** One request as a carrier received it. */
+export interface RpcRequest {
   readonly source: string | Uint8Array;
+  readonly traffic: Traffic;
+  /** What the carrier knows about it. */
+  readonly known: Pick<Call, "addressTenant" | "parameters" | "queryVersion" | "signal">;
 }
 
 /** One response as an answer. */
@@ -81,19 +83,19 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
   return {
     refuse: (traffic, thrown) => refuse(traffic, thrown),
     async answer(request) {
-      const { source, ...known } = request;
-      known.traffic.received += Buffer.byteLength(source);
+      const { source, traffic } = request;
+      traffic.received += Buffer.byteLength(source);
       const { id, envelope } = readEnvelope(source);
-      if (envelope instanceof A2AError) return refuse(known.traffic, envelope, id);
+      if (envelope instanceof A2AError) return refuse(traffic, envelope, id);
       const method = methods.get(envelope.method);
-      if (method === undefined) return refuse(known.traffic, new A2AError("METHOD_NOT_FOUND"), id);
+      if (method === undefined) return refuse(traffic, new A2AError("METHOD_NOT_FOUND"), id);
       let message: Message;
       try {
         message = readParams(method, envelope.params);
       } catch (thrown) {
-        return refuse(known.traffic, thrown, id, method);
+        return refuse(traffic, thrown, id, method);
       }
-      return perform({ ...known, wire: "jsonrpc", method, request: message }, id);
+      return perform({ ...request.known, traffic, wire: "jsonrpc", method, request: message }, id);
     },
   };
 }

@@ -32,14 +32,13 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
     } catch (thrown) {
       return single(engine.refuse(traffic, thrown));
     }
-    const answered = await engine.answer({
+    const known = {
       ...address,
       ...queryOf(request.target),
-      source,
-      traffic,
       parameters: parametersOf(request.headers),
       signal: request.signal,
-    });
+    };
+    const answered = await engine.answer({ source, traffic, known });
     return answered.kind === "single" ? single(answered) : streamed(answered, request, traffic);
   }
 

@@ -17,14 +17,10 @@ import {
   hasCustomJsonRepresentation,
   isWrapperDesc,
   type ListValue,
-  ListValueSchema,
   NullValue,
   type Struct,
-  StructSchema,
   type Timestamp,
-  TimestampSchema,
   type Value,
-  ValueSchema,
 } from "@bufbuild/protobuf/wkt";
 import { typeOfUrl } from "./any.js";
 import { fieldsOf } from "./descriptors.js";
@@ -92,7 +88,7 @@ function readTimestamp(value: unknown): Timestamp {
   if (seconds < TIMESTAMP_SECONDS.least || seconds > TIMESTAMP_SECONDS.most) {
     throw new Fault("must be between the years 1 and 9999");
   }
-  return create(TimestampSchema, { seconds: BigInt(seconds), nanos: nanosOf(fraction) });
+  return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: nanosOf(fraction) };
 }
 
 function readDuration(value: unknown): Duration {
@@ -121,22 +117,18 @@ export function readPlainStruct(value: unknown): JsonObject {
 }
 
 function readStruct(value: unknown): Struct {
-  const struct = create(StructSchema);
-  for (const [key, item] of Object.entries(asObject(value))) setEntry(struct.fields, key, readValue(item));
-  return struct;
+  const fields: Struct["fields"] = {};
+  for (const [key, item] of Object.entries(asObject(value))) setEntry(fields, key, readValue(item));
+  return { $typeName: "google.protobuf.Struct", fields };
 }
 
 function readListValue(value: unknown): ListValue {
   if (!Array.isArray(value)) throw new Fault("must be a list");
-  const list = create(ListValueSchema);
-  list.values = value.map(readValue);
-  return list;
+  return { $typeName: "google.protobuf.ListValue", values: value.map(readValue) };
 }
 
 function readValue(value: unknown): Value {
-  const message = create(ValueSchema);
-  message.kind = kindOf(value);
-  return message;
+  return { $typeName: "google.protobuf.Value", kind: kindOf(value) };
 }
 
 function kindOf(value: unknown): Value["kind"] {

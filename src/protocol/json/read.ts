@@ -50,15 +50,33 @@ export const messageReader = memoize<MessageReader>(
 
 function plainReader(desc: DescMessage): MessageReader["read"] {
   const readers = readersOf(desc);
+  const blank = blankOf(desc);
   return (value, strict) => {
     const object = asObject(value);
-    const message = create(desc);
+    const message = blank();
     const fields = fieldsOf(message);
     for (const key of Object.keys(object)) {
       const reader = readers.get(key);
       if (reader) readField(reader, fields, object, key, strict);
       else if (strict) throw new Fault("is not a known field").at(step(key));
     }
+    return message;
+  };
+}
+
+/** Makes empty messages. Copying one is several times as fast as `create`, which looks at every field. */
+function blankOf(desc: DescMessage): () => Message {
+  const empty = create(desc);
+  // Outside proto3 the defaults sit on a prototype, which a copy would lose.
+  if (Object.getPrototypeOf(empty) !== Object.prototype) return () => create(desc);
+  const renewed = desc.members.flatMap((member): [string, () => unknown][] => {
+    if (member.kind === "oneof") return [[member.localName, () => ({ case: undefined })]];
+    if (member.fieldKind === "list") return [[member.localName, () => []]];
+    return member.fieldKind === "map" ? [[member.localName, () => ({})]] : [];
+  });
+  return () => {
+    const message = { ...empty };
+    for (const [name, make] of renewed) fieldsOf(message)[name] = make();
     return message;
   };
 }

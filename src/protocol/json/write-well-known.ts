@@ -16,6 +16,8 @@ import { openAny } from "./any.js";
 import { fieldsOf } from "./descriptors.js";
 import { joinEntries, joinValues, quote, scalarWriter, writeNumber } from "./write-scalar.js";
 
+const DAY_SECONDS = 86_400;
+
 type Write = (message: Message) => string;
 type WriterOf = (desc: DescMessage) => { write: Write };
 
@@ -67,7 +69,26 @@ function writeTimestamp({ seconds, nanos }: Timestamp): string {
   const whole = Number(seconds);
   const inRange = whole >= TIMESTAMP_SECONDS.least && whole <= TIMESTAMP_SECONDS.most;
   if (!inRange || nanos < 0 || nanos > 999_999_999) throw unwritable("a timestamp out of range");
-  return `"${new Date(whole * 1000).toISOString().slice(0, 19)}${fraction(nanos)}Z"`;
+  const day = Math.floor(whole / DAY_SECONDS);
+  const second = whole - day * DAY_SECONDS;
+  const time = `${two(second / 3600)}:${two((second / 60) % 60)}:${two(second % 60)}`;
+  return `"${dateOf(day)}T${time}${fraction(nanos)}Z"`;
+}
+
+/** The whole part of a number under 100 as two digits. */
+function two(number: number): string {
+  return number < 10 ? `0${Math.floor(number)}` : String(Math.floor(number));
+}
+
+/** The date last asked for: nearly all timestamps are of one day, and Date is slow. */
+const latest = { day: Number.NaN, date: "" };
+
+function dateOf(day: number): string {
+  if (latest.day !== day) {
+    latest.date = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 10);
+    latest.day = day;
+  }
+  return latest.date;
 }
 
 function writeDuration({ seconds, nanos }: Duration): string {

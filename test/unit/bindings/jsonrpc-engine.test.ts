@@ -20,7 +20,7 @@ async function ask(
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
   const signal = new AbortController().signal;
-  return engine.answer({ source, traffic, signal, parameters: () => undefined });
+  return engine.answer({ source, traffic, known: { signal, parameters: () => undefined } });
 }
 
 async function text(source: string | Uint8Array, dispatcher?: FakeDispatcher): Promise<string> {
@@ -256,19 +256,19 @@ describe("streams", () => {
 it("passes on what the carrier knows, and counts bytes", async () => {
   const dispatcher = fakeDispatcher();
   const engine = createRpcEngine({ dispatcher });
+  const traffic = { received: 0, sent: 0 };
   const known = {
-    traffic: { received: 0, sent: 0 },
     signal: new AbortController().signal,
     parameters: () => "p",
     addressTenant: "acme",
     queryVersion: "1.0",
   };
   const source = getTask('"ä"');
-  const answer = (await engine.answer({ ...known, source })) as RpcSingle;
+  const answer = (await engine.answer({ source, traffic, known })) as RpcSingle;
   const { method: _, request, ...rest } = dispatcher.calls[0] as Call;
-  expect(rest).toEqual({ ...known, wire: "jsonrpc" });
+  expect(rest).toEqual({ ...known, traffic, wire: "jsonrpc" });
   expect(request).toMatchObject({ $typeName: "lf.a2a.v1.GetTaskRequest", id: "t1" });
-  expect(known.traffic).toEqual({
+  expect(traffic).toEqual({
     received: Buffer.byteLength(source),
     sent: Buffer.byteLength(answer.text),
   });
