@@ -109,7 +109,7 @@ describe("S1-02: the OpenAPI document", () => {
     const { parameters = [] } = a2a.paths["/{tenant}/tasks"]?.get ?? {};
     const short = parameters.map(({ description: _, ...rest }) => rest);
     expect(short).toEqual([
-      { name: "tenant", in: "path", required: true, schema: { type: "string", minLength: 1 } },
+      { name: "tenant", in: "path", required: true, schema: segmentValue },
       { name: "contextId", in: "query", schema: { type: "string" } },
       { name: "status", in: "query", schema: { $ref: "#/components/schemas/TaskState" } },
       { name: "pageSize", in: "query", schema: int32 },
@@ -120,6 +120,19 @@ describe("S1-02: the OpenAPI document", () => {
       { $ref: "#/components/parameters/A2AVersion" },
       { $ref: "#/components/parameters/A2AExtensions" },
     ]);
+  });
+
+  test.each([
+    ["a", true],
+    ["...", true],
+    ["\u20ac/:", true],
+    ["", false],
+    [".", false],
+    ["..", false],
+    ["a\u0000", false],
+    ["\u0085", false],
+  ])("says what a segment of a path may hold: %j", (text, fits) => {
+    expect(new RegExp(segmentValue.pattern, "u").test(text)).toBe(fits);
   });
 
   test("leaves out of a body what the path says", () => {
@@ -163,6 +176,12 @@ describe("S1-02: the OpenAPI document", () => {
     expect(A2AVersion).toMatchObject({ required: false, schema: { enum: ["1.0", "0.3"] } });
   });
 });
+
+const segmentValue = {
+  type: "string",
+  minLength: 1,
+  pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+};
 
 const int32 = { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 };
 

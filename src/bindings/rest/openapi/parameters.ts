@@ -11,6 +11,9 @@ export interface DocumentedPath {
   readonly parameters: readonly JsonObject[];
 }
 
+/** What decoding a segment refuses: no value at all, control characters, dot segments. */
+const SEGMENT_VALUE = "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f]+$";
+
 /** Messages inside messages inside a query: as deep as a reader can want. */
 const MAX_LEVELS = 3;
 
@@ -55,14 +58,14 @@ function pathParameter(
 ): JsonObject {
   const whole = single && path;
   const { description, ...schema } = whole ? schemas.field(path.leaf) : { type: "string" };
-  const isText = schema.type === "string" && !isRest;
+  const isText = schema.type === "string" && schema.format === undefined && !isRest;
   return {
     name,
     in: "path",
     required: true,
     ...(description !== undefined && { description }),
     ...(isRest && { description: "May hold slashes, and may be empty." }),
-    schema: isText ? { ...schema, minLength: 1 } : schema,
+    schema: isText ? { ...schema, minLength: 1, pattern: SEGMENT_VALUE } : schema,
   };
 }
 
