@@ -4,6 +4,7 @@ export {
   type Artifact,
   type Message,
   type Part,
+  Role,
   type Task,
   TaskState,
 } from "../protocol/schema.js";

@@ -241,7 +241,7 @@ describe("explainConfig", () => {
     expect(rows).toContainEqual(["http", "[::1]:1", "--http"]);
     expect(rows).toContainEqual(["limits.depth", "7", "switchyard.yaml:2"]);
     expect(rows).toContainEqual(["drainMs", "10 s", "default"]);
-    expect(rows).toContainEqual(["publicUrl", "-", ""]);
+    expect(rows).toContainEqual(["publicUrl", "-"]);
     expect(rows).toContainEqual(["tls.key", "(secret)", "switchyard.yaml:3"]);
     expect(rows).toContainEqual(["agents[0].tenant", "a", "switchyard.yaml:4"]);
     expect(rows).toContainEqual(["agents[1].tenant", '""', "default"]);
