@@ -5,6 +5,7 @@ import {
   createReplaceableDirectory,
   type ReplaceableDirectory,
 } from "./agents/directory.js";
+import { createConnectBinding } from "./bindings/connect/index.js";
 import type { HttpBinding } from "./bindings/http.js";
 import { createJsonRpcBinding } from "./bindings/jsonrpc/index.js";
 import { createRestBinding } from "./bindings/rest/index.js";
@@ -21,7 +22,7 @@ import type {
   ListenAddress,
 } from "./gateway-options.js";
 import { createMemoryHub } from "./hub/memory.js";
-import { TaskState } from "./protocol/schema.js";
+import { A2AService, TaskState } from "./protocol/schema.js";
 import { createAccessLog } from "./server/access-log.js";
 import { createCardPages } from "./server/card-pages.js";
 import type { PageListener } from "./server/express-host.js";
@@ -30,6 +31,7 @@ import { createMetrics, type Metrics } from "./server/metrics.js";
 import { createMetricsPage } from "./server/metrics-page.js";
 import { createPages } from "./server/pages.js";
 import { publicAddresses, urlOf } from "./server/public-addresses.js";
+import { createSideServices, type SideServices } from "./server/side-services.js";
 import { createMemoryStore, createSqliteStore } from "./stores/index.js";
 import type { FullTaskStore } from "./stores/task-store.js";
 
@@ -202,7 +204,12 @@ function createPorts(options: GatewayOptions, core: Core, ready: () => boolean):
   const { metrics, logger } = core;
   const report = (error: A2AError) =>
     logger.error({ errorId: error.errorId, err: error.cause ?? error }, "fault");
-  const http = createHttpHost({ ...httpRoutes(options, core, ready), report, ...httpOptions(options) });
+  const sides = createSideServices([A2AService]);
+  const http = createHttpHost({
+    ...httpRoutes(options, core, { ready, sides }),
+    report,
+    ...httpOptions(options),
+  });
   const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
   const metricsHost =
     metrics &&
@@ -220,6 +227,7 @@ function createPorts(options: GatewayOptions, core: Core, ready: () => boolean):
       };
     },
     async drain(graceMs) {
+      sides.health.setServing(false);
       await Promise.all([http.drain(graceMs), metricsHost?.drain(0)]);
     },
   };
@@ -230,18 +238,23 @@ function httpOptions({ cors, tls, limits }: GatewayOptions) {
 }
 
 /** Connect owns its path, JSON-RPC its few addresses, REST the shapes of its templates; Express has the rest. */
-function httpRoutes(options: GatewayOptions, core: Core, ready: () => boolean) {
+function httpRoutes(
+  options: GatewayOptions,
+  core: Core,
+  { ready, sides }: { readonly ready: () => boolean; readonly sides: SideServices },
+) {
   const { engine, directory, metrics, logger } = core;
   const { dispatcher } = engine;
   const maxBytes = options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES;
   const common = { dispatcher, maxBytes, heartbeatMs: options.streams?.heartbeatMs };
+  const connect = createConnectBinding({ dispatcher, maxBytes, sides: sides.all });
   const jsonrpc = createJsonRpcBinding(common);
   const rest = createRestBinding({ ...common, warn: (text) => logger.warn(text) });
   const mount = (prefixes: readonly string[] | undefined, binding: HttpBinding) =>
     (prefixes ?? []).map((prefix) => ({ prefix, binding }));
   const { maxAgeSeconds } = options.cards ?? {};
   return {
-    bindings: [jsonrpc, rest],
+    bindings: [connect, jsonrpc, rest],
     mounts: [...mount(options.mounts?.jsonrpc, jsonrpc), ...mount(options.mounts?.rest, rest)],
     routers: [
       createPages({ ready }),
