@@ -43,7 +43,10 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
   const listener = createHttpListener(options, limits);
   const http1 = createHttp1Server(options, limits, listener.serve);
   const http2 = createHttp2Server(limits, listener.serve);
-  const sessions = watchSessions(http2, limits.idleTimeoutMs * 10);
+  const sessions = watchSessions(http2, {
+    helloMs: limits.headersTimeoutMs,
+    idleMs: limits.idleTimeoutMs * 10,
+  });
   const port = sharePort({ http1, http2, timeoutMs: limits.headersTimeoutMs });
   const stop = async () => {
     await stopListening(http1);

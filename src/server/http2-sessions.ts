@@ -8,16 +8,22 @@ export interface Http2Sessions {
   cut(): void;
 }
 
-/**
- * Keeps count of a server's connections, since closing the server ends none of them. One without an open
- * stream is closed after `idleMs`.
- */
-export function watchSessions(server: Http2Server, idleMs: number): Http2Sessions {
+/** How long a connection may do nothing. Milliseconds. */
+export interface SessionLimits {
+  /** Until the client's first frame, its SETTINGS. */
+  readonly helloMs: number;
+  /** Without an open stream. */
+  readonly idleMs: number;
+}
+
+/** Keeps count of a server's connections, since closing the server ends none of them, and closes those that do nothing. */
+export function watchSessions(server: Http2Server, { helloMs, idleMs }: SessionLimits): Http2Sessions {
   const sessions = new Set<ServerHttp2Session>();
   let draining = false;
   server.on("session", (session) => {
     sessions.add(session);
     session.once("close", () => sessions.delete(session));
+    cutWhenSilent(session, helloMs);
     closeWhenIdle(session, idleMs);
     if (draining) session.close();
   });
@@ -30,6 +36,14 @@ export function watchSessions(server: Http2Server, idleMs: number): Http2Session
       for (const session of sessions) session.destroy(new Error("cut"), constants.NGHTTP2_CANCEL);
     },
   };
+}
+
+/** Nothing can be said to a client that has not finished its preface. */
+function cutWhenSilent(session: ServerHttp2Session, helloMs: number): void {
+  const timer = setTimeout(() => session.destroy(), helloMs);
+  const stop = () => clearTimeout(timer);
+  session.once("remoteSettings", stop);
+  session.once("close", stop);
 }
 
 function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
