@@ -1,4 +1,4 @@
-import { type ClientHttp2Stream, connect } from "node:http2";
+import { type ClientHttp2Stream, connect, constants } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startGateway, type TestGateway } from "../support/gateway.js";
 import { openSocket, type RawSocket } from "../support/raw-socket.js";
@@ -40,7 +40,7 @@ const BODY = '{"message":{"messageId":"m","role":"ROLE_USER","parts":[{"text":"h
 const UNFINISHED: readonly (readonly [title: string, sent: string, answer: RegExp])[] = [
   ["nothing", "", /^$/],
   ["half of a method", "PO", /^HTTP\/1\.1 408 |^$/],
-  ["half of an HTTP/2 preface", "PRI * HTTP/2.0\r\n", /^$/],
+  ["half of an HTTP/2 preface", "PRI * HTTP/2.0\r\n", /^(?!HTTP)/],
   ["half of a head", "POST / HTTP/1.1\r\nhost: te", /^HTTP\/1\.1 408 /],
   ["a head, and half of its body", `${HEAD}content-length: 1000\r\n\r\n${BODY}`, /^HTTP\/1\.1 408 /],
   ["half of a chunk", `${HEAD}transfer-encoding: chunked\r\n\r\nff\r\n${BODY}`, /^HTTP\/1\.1 408 /],
@@ -67,7 +67,7 @@ const MALFORMED: readonly (readonly [title: string, sent: string, answer: RegExp
   ["a negative length", `${HEAD}content-length: -1\r\n\r\n`, /^HTTP\/1\.1 400 /],
   ["a chunk size that is no number", `${HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`, /^HTTP\/1\.1 400 /],
   ["no host", "GET /tasks HTTP/1.1\r\n\r\n", /^HTTP\/1\.1 400 /],
-  ["two hosts", "GET /tasks HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", /^HTTP\/1\.1 (400|200) /],
+  ["two hosts", "GET /tasks HTTP/1.1\r\nhost: a\r\nhost: b\r\nconnection: close\r\n\r\n", /^HTTP\/1\.1 400 /],
   ["a head beyond the limit", `${HEAD}x-a: ${"b".repeat(5000)}\r\n\r\n`, /^HTTP\/1\.1 431 /],
   ["many header fields", `${HEAD}${"x: y\r\n".repeat(5000)}\r\n`, /^HTTP\/1\.1 431 /],
 ];
@@ -170,13 +170,13 @@ describe("HTTP/2 calls", () => {
   test("that send header fields beyond the limit are refused", async () => {
     const session = connect(`http://${gateway.http.host}:${gateway.http.port}`);
     session.on("error", () => undefined);
+    // The limit holds from the moment that the client has heard of it.
+    await new Promise((resolve) => session.once("remoteSettings", resolve));
+    await new Promise((resolve) => session.ping(resolve));
     const stream = session.request({ ...headers, "x-a": "b".repeat(5000) });
-    const answer = await new Promise((resolve) => {
-      stream.on("response", (fields) => resolve(fields[":status"]));
-      stream.on("close", () => resolve(stream.rstCode));
-      stream.on("error", () => undefined);
-    });
-    expect([431, 11, 7]).toContain(answer);
+    stream.on("error", () => undefined);
+    await new Promise((resolve) => stream.once("close", resolve));
+    expect(stream.rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
     session.destroy();
     await expectServed();
   });
@@ -190,7 +190,11 @@ describe("HTTP/2 calls", () => {
 
 describe("silent connections", () => {
   test(`${SILENT} of them do not keep others from being served, and are closed in time`, async () => {
-    const silent = await Promise.all(Array.from({ length: SILENT }, () => openSocket(gateway.http)));
+    const silent: RawSocket[] = [];
+    // Not all at once: the queue of connections that wait to be accepted is short.
+    while (silent.length < SILENT) {
+      silent.push(...(await Promise.all(Array.from({ length: 100 }, () => openSocket(gateway.http)))));
+    }
     await expectServed();
     const closed = await Promise.all(silent.map((raw) => raw.closed()));
     expect(closed.every((bytes) => bytes.length === 0)).toBe(true);

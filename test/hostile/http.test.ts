@@ -212,7 +212,7 @@ const MEDIA_TYPES: readonly Row[] = [
   [
     "REST in an unknown encoding",
     { method: "POST", path: "/message:send", headers: { ...JSON_V1, "content-encoding": "br" }, body: "{}" },
-    { status: 415, reason: "COMPRESSION_NOT_SUPPORTED" },
+    { status: 415, reason: "MEDIA_TYPE_NOT_SUPPORTED" },
   ],
   [
     "REST in broken gzip",
