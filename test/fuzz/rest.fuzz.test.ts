@@ -1,6 +1,6 @@
 import { equals } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { createTranscoder, type Match, type Route, type Transcoder } from "../../src/bindings/rest/index.js";
 import { createRouter } from "../../src/bindings/rest/router.js";
 import { parseTemplate } from "../../src/bindings/rest/template.js";
@@ -8,6 +8,7 @@ import { A2AError } from "../../src/errors.js";
 import { A2AService } from "../../src/protocol/schema.js";
 import { testService } from "../support/test-protos.js";
 import { printRequest } from "../support/transcoding/printer.js";
+import { fuzz } from "./support.js";
 
 const a2a = createTranscoder([A2AService]);
 const synthetic = createTranscoder([testService("SyntheticService")]);
@@ -180,14 +181,6 @@ const value = fc
   .string({ minLength: 1, maxLength: 12, unit: "grapheme" })
   .filter((text) => text !== "." && text !== ".." && text !== "tasks" && !/\p{Cc}/u.test(text));
 
-const SECONDS = Number(process.env.FUZZ_SECONDS ?? 2);
-
-/** Checks the property until the time is up. */
-function fuzz(property: fc.IRawProperty<unknown>): void {
-  const limit = { interruptAfterTimeLimit: (SECONDS * 1000) / 4, numRuns: Number.MAX_SAFE_INTEGER };
-  fc.assert(property as fc.IProperty<unknown>, limit);
-}
-
 /** The match of a request that decodes, with its message. */
 function decoded(found: ReturnType<Transcoder["match"]>, body?: string) {
   if (found.kind !== "match") return undefined;
@@ -202,65 +195,61 @@ function isPrintable({ method, body, httpMethod }: Route): boolean {
   return body.kind !== "field" && httpMethod !== "*" && method.input.typeName !== "google.api.HttpBody";
 }
 
-describe("the transcoder", { timeout: (SECONDS + 20) * 1000 }, () => {
-  test("answers any request with a match, the allowed methods or a typed failure", () => {
-    fuzz(
-      fc.property(service, line, fc.string(), (name, request, body) => {
-        const found = transcoders[name].match(request);
-        const result = found.kind === "match" ? found.decode({ bytes: Buffer.from(body) }) : found;
-        if (result.kind === "failure") {
-          expect(result.error).toBeInstanceOf(A2AError);
-          expect(result.error.row.http).toBeGreaterThanOrEqual(400);
-          expect(result.error.row.http).toBeLessThan(500);
-          expect(result.error.headers.allow !== undefined).toBe(result.problem === "method not allowed");
-        }
-        expect(Object.keys(Object.prototype)).toEqual([]);
-      }),
-    );
-  });
+describe("the transcoder", () => {
+  fuzz(
+    "answers any request with a match, the allowed methods or a typed failure",
+    fc.property(service, line, fc.string(), (name, request, body) => {
+      const found = transcoders[name].match(request);
+      const result = found.kind === "match" ? found.decode({ bytes: Buffer.from(body) }) : found;
+      if (result.kind === "failure") {
+        expect(result.error).toBeInstanceOf(A2AError);
+        expect(result.error.row.http).toBeGreaterThanOrEqual(400);
+        expect(result.error.row.http).toBeLessThan(500);
+        expect(result.error.headers.allow !== undefined).toBe(result.problem === "method not allowed");
+      }
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    }),
+  );
 
-  test("accepts nothing that a printer cannot say again", () => {
-    fuzz(
-      fc.property(service, line, (name, request) => {
-        const coder = transcoders[name];
-        const first = decoded(coder.match(request));
-        if (!first || !isPrintable(first.match.route)) return;
-        const printed = printRequest(first.match.route, first.message);
-        const again = decoded(coder.match(printed), printed.body);
-        if (!again) throw new Error(`${printed.method} ${printed.target} is not accepted`);
-        expect(sameRoute(first.match, again.match)).toBe(true);
-        expect(equals(first.match.method.input, first.message, again.message)).toBe(true);
-      }),
-    );
-  });
+  fuzz(
+    "accepts nothing that a printer cannot say again",
+    fc.property(service, line, (name, request) => {
+      const coder = transcoders[name];
+      const first = decoded(coder.match(request));
+      if (!first || !isPrintable(first.match.route)) return;
+      const printed = printRequest(first.match.route, first.message);
+      const again = decoded(coder.match(printed), printed.body);
+      if (!again) throw new Error(`${printed.method} ${printed.target} is not accepted`);
+      expect(sameRoute(first.match, again.match)).toBe(true);
+      expect(equals(first.match.method.input, first.message, again.message)).toBe(true);
+    }),
+  );
 
-  test("routes by raw text: what an escape stands for makes no difference", () => {
-    fuzz(
-      fc.property(service, line, fc.constantFrom("%78", "%2F", "%3A", "%2e"), (name, request, other) => {
-        const coder = transcoders[name];
-        const [raw = ""] = request.target.split("?");
-        const route = routeOf(coder, { method: request.method, target: raw });
-        const target = raw.replace(/%[0-9A-Fa-f]{2}/g, other);
-        expect(routeOf(coder, { method: request.method, target })).toBe(route);
-      }),
-    );
-  });
+  fuzz(
+    "routes by raw text: what an escape stands for makes no difference",
+    fc.property(service, line, fc.constantFrom("%78", "%2F", "%3A", "%2e"), (name, request, other) => {
+      const coder = transcoders[name];
+      const [raw = ""] = request.target.split("?");
+      const route = routeOf(coder, { method: request.method, target: raw });
+      const target = raw.replace(/%[0-9A-Fa-f]{2}/g, other);
+      expect(routeOf(coder, { method: request.method, target })).toBe(route);
+    }),
+  );
 
-  test("reads a value the same however much of it is escaped", () => {
-    fuzz(
-      fc.property(value, value, fc.infiniteStream(fc.boolean()), (tenant, id, choices) => {
-        const escaped = `/${escapeSome(tenant, choices)}/tasks/${escapeSome(id, choices)}`;
-        for (const [method, target] of [
-          ["GET", escaped],
-          ["POST", `${escaped}:cancel`],
-        ] as const) {
-          const found = decoded(a2a.match({ method, target }));
-          expect(found?.match.method.name).toBe(method === "GET" ? "GetTask" : "CancelTask");
-          expect(found?.message).toMatchObject({ tenant, id });
-        }
-      }),
-    );
-  });
+  fuzz(
+    "reads a value the same however much of it is escaped",
+    fc.property(value, value, fc.infiniteStream(fc.boolean()), (tenant, id, choices) => {
+      const escaped = `/${escapeSome(tenant, choices)}/tasks/${escapeSome(id, choices)}`;
+      for (const [method, target] of [
+        ["GET", escaped],
+        ["POST", `${escaped}:cancel`],
+      ] as const) {
+        const found = decoded(a2a.match({ method, target }));
+        expect(found?.match.method.name).toBe(method === "GET" ? "GetTask" : "CancelTask");
+        expect(found?.message).toMatchObject({ tenant, id });
+      }
+    }),
+  );
 });
 
 /** Escapes what has to be escaped, and some of the rest. */
@@ -282,7 +271,7 @@ function routeOf(coder: Transcoder, request: { method: string; target: string })
   return found.problem === "bad path" ? "route" : `${found.problem} ${found.error.headers.allow}`;
 }
 
-describe("a template", { timeout: (SECONDS + 20) * 1000 }, () => {
+describe("a template", () => {
   const piece = fc.constantFrom(
     "/",
     "*",
@@ -305,31 +294,29 @@ describe("a template", { timeout: (SECONDS + 20) * 1000 }, () => {
     fc.string(),
   );
 
-  test("parses, or names a column in it", () => {
-    fuzz(
-      fc.property(template, (source) => {
-        const problem = problemOf(source);
-        if (problem === undefined) return;
-        const column = Number(/^column (\d+): ./.exec(problem)?.[1]);
-        expect(column).toBeGreaterThanOrEqual(1);
-        expect(column).toBeLessThanOrEqual(source.length + 1);
-      }),
-    );
-  });
+  fuzz(
+    "parses, or names a column in it",
+    fc.property(template, (source) => {
+      const problem = problemOf(source);
+      if (problem === undefined) return;
+      const column = Number(/^column (\d+): ./.exec(problem)?.[1]);
+      expect(column).toBeGreaterThanOrEqual(1);
+      expect(column).toBeLessThanOrEqual(source.length + 1);
+    }),
+  );
 
-  test("that parses is found by the path that it describes", () => {
-    fuzz(
-      fc.property(template, (source) => {
-        if (problemOf(source) !== undefined) return;
-        const { segments, verb } = parseTemplate(source);
-        const router = createRouter<string>();
-        router.shape(segments, verb).methods.set("GET", source);
-        const parts = segments.map((part) => (part.kind === "literal" ? part.text : "x"));
-        const last = `${parts.pop()}${verb === "" ? "" : `:${verb}`}`;
-        expect(router.find([...parts, last])?.methods.get("GET")).toBe(source);
-      }),
-    );
-  });
+  fuzz(
+    "that parses is found by the path that it describes",
+    fc.property(template, (source) => {
+      if (problemOf(source) !== undefined) return;
+      const { segments, verb } = parseTemplate(source);
+      const router = createRouter<string>();
+      router.shape(segments, verb).methods.set("GET", source);
+      const parts = segments.map((part) => (part.kind === "literal" ? part.text : "x"));
+      const last = `${parts.pop()}${verb === "" ? "" : `:${verb}`}`;
+      expect(router.find([...parts, last])?.methods.get("GET")).toBe(source);
+    }),
+  );
 });
 
 function problemOf(source: string): string | undefined {

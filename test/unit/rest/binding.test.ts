@@ -6,13 +6,14 @@ import type { Call, Reply } from "../../../src/core/context.js";
 import { A2AError } from "../../../src/errors.js";
 import { ListTasksResponseSchema, TaskSchema } from "../../../src/protocol/schema.js";
 import { annotatedService } from "../../support/annotated-service.js";
+import { fakeDispatcher } from "../../support/fake-dispatcher.js";
+import { bodyText } from "../../support/http-request.js";
 import { testService } from "../../support/test-protos.js";
-import { fakeDispatcher, unaryReply } from "./fake-dispatcher.js";
-import { ask, bodyText, errorOf } from "./http-request.js";
+import { ask, emptyReply, errorOf, unaryReply } from "./ask.js";
 
 type Answer = (call: Call) => Reply | Promise<Reply>;
 
-function bindingOf(answer?: Answer, options: Partial<RestBindingOptions> = {}) {
+function bindingOf(answer: Answer = emptyReply, options: Partial<RestBindingOptions> = {}) {
   const dispatcher = fakeDispatcher(answer);
   return { dispatcher, binding: createRestBinding({ dispatcher, maxBytes: 10_000, ...options }) };
 }
@@ -192,7 +193,7 @@ describe("a call", () => {
     const response = await ask(binding, "POST /message:send", sent);
     expect(response.status).toBe(taken ? 200 : 415);
     if (!taken) {
-      expect(dispatcher.refused.map(({ reason }) => reason)).toEqual(["MEDIA_TYPE_NOT_SUPPORTED"]);
+      expect(dispatcher.refusals.map(({ error }) => error.reason)).toEqual(["MEDIA_TYPE_NOT_SUPPORTED"]);
       expect(await errorOf(response)).toMatchObject({ details: [{ reason: "CONTENT_TYPE_NOT_SUPPORTED" }] });
     }
   });
@@ -344,7 +345,7 @@ describe("S1-04: a failure", () => {
     const { binding, dispatcher } = bindingOf(() => unaryReply(broken));
     const response = await ask(binding, "GET /tasks/t1");
     expect(await errorOf(response)).toMatchObject({ code: 500, status: "INTERNAL" });
-    expect(dispatcher.refused).toHaveLength(1);
+    expect(dispatcher.refusals).toHaveLength(1);
   });
 
   test.each([
@@ -356,7 +357,7 @@ describe("S1-04: a failure", () => {
     const { binding, dispatcher } = bindingOf();
     const response = await ask(binding, line);
     expect(response.status).toBe(status);
-    expect(dispatcher.refused.map((error) => error.reason)).toEqual([reason]);
+    expect(dispatcher.refusals.map(({ error }) => error.reason)).toEqual([reason]);
     expect((await errorOf(response)).code).toBe(status);
   });
 
@@ -386,7 +387,7 @@ test("what is nobody's is left to others", () => {
     for (const method of ["GET", "POST", "OPTIONS"])
       expect(binding({ ...request, method, target })).toBeUndefined();
   }
-  expect(dispatcher.refused).toEqual([]);
+  expect(dispatcher.refusals).toEqual([]);
 });
 
 test("warnings about annotations are told", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { createRestBinding } from "../../../src/bindings/rest/index.js";
 import { A2AService } from "../../../src/protocol/schema.js";
+import { fakeDispatcher } from "../../support/fake-dispatcher.js";
+import { bodyText } from "../../support/http-request.js";
 import { testService } from "../../support/test-protos.js";
 import {
   bodyOf,
@@ -10,18 +12,17 @@ import {
   TRANSCODING_CASES,
   type TranscodingCase,
 } from "../../support/transcoding/cases.js";
-import { fakeDispatcher } from "./fake-dispatcher.js";
-import { bodyText, httpRequest } from "./http-request.js";
+import { emptyReply, requestOf } from "./ask.js";
 
 const MAX_BYTES = 100_000;
 
 async function run(found: TranscodingCase): Promise<void> {
-  const dispatcher = fakeDispatcher();
+  const dispatcher = fakeDispatcher(emptyReply);
   const services = [found.proto === "a2a" ? A2AService : testService("SyntheticService")];
   const binding = createRestBinding({ dispatcher, services, maxBytes: MAX_BYTES });
   const body = bodyOf(found, MAX_BYTES);
   const sent = { headers: found.headers ?? {}, ...(body === undefined ? {} : { body }) };
-  const answer = await binding(httpRequest(`${found.method} ${found.target}`, sent));
+  const answer = await binding(requestOf(`${found.method} ${found.target}`, sent));
   if (found.expect.rpc === undefined) {
     expect(dispatcher.calls).toEqual([]);
     // An address that is not REST's is left to whoever comes next, who says that there is nothing.

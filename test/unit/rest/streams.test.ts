@@ -6,16 +6,13 @@ import { A2AError } from "../../../src/errors.js";
 import { WireEvent } from "../../../src/protocol/event.js";
 import { StreamResponseSchema } from "../../../src/protocol/schema.js";
 import { annotatedService } from "../../support/annotated-service.js";
-import { fakeDispatcher } from "./fake-dispatcher.js";
-import { ask, bodyText, errorOf } from "./http-request.js";
+import { fakeDispatcher, statusEvent } from "../../support/fake-dispatcher.js";
+import { bodyText } from "../../support/http-request.js";
+import { ask, errorOf } from "./ask.js";
 
 const message = (text: string) => {
   const value = { messageId: "m1", role: 2, parts: [{ content: { case: "text" as const, value: text } }] };
   return WireEvent.of(create(StreamResponseSchema, { payload: { case: "message", value } }));
-};
-const status = (number: number) => {
-  const value = { taskId: "t1", contextId: "c1", status: { state: 2 } };
-  return WireEvent.of(create(StreamResponseSchema, { payload: { case: "statusUpdate", value } }), number);
 };
 
 function bindingOf(stream: (call: Call) => AsyncIterable<WireEvent>, headers: Record<string, string> = {}) {
@@ -42,8 +39,8 @@ describe("a stream", () => {
   test("is one event with one data line for each message, with its id", async () => {
     const binding = bindingOf(
       async function* () {
-        yield status(1);
-        yield status(2);
+        yield statusEvent(1);
+        yield statusEvent(2);
       },
       { "a2a-extensions": "urn:x" },
     );
@@ -81,7 +78,7 @@ describe("a stream", () => {
 
   test("that fails later ends with an error event", async () => {
     const binding = bindingOf(async function* () {
-      yield status(1);
+      yield statusEvent(1);
       throw new A2AError("INTERNAL");
     });
     const text = await bodyText(await ask(binding, "POST /message:stream"));
@@ -91,7 +88,7 @@ describe("a stream", () => {
 
   test("whose deadline passes ends with DEADLINE_EXCEEDED", async () => {
     const binding = bindingOf(async function* ({ signal }) {
-      yield status(1);
+      yield statusEvent(1);
       await untilAborted(signal);
     });
     const response = await ask(binding, "POST /message:stream", { headers: { "grpc-timeout": "20m" } });
@@ -103,7 +100,7 @@ describe("a stream", () => {
   test("that the gateway interrupts ends with its reason", async () => {
     const host = new AbortController();
     const binding = bindingOf(async function* ({ signal }) {
-      yield status(1);
+      yield statusEvent(1);
       await untilAborted(signal);
     });
     const response = await ask(binding, "POST /message:stream", { signal: host.signal });
@@ -126,7 +123,7 @@ describe("a stream", () => {
     let seen: AbortSignal | undefined;
     const binding = bindingOf(async function* ({ signal }) {
       seen = signal;
-      yield status(1);
+      yield statusEvent(1);
       await untilAborted(signal);
     });
     const sent = { headers: { "grpc-timeout": "1H" }, signal: client.signal };
@@ -143,8 +140,8 @@ describe("a stream", () => {
     let left = false;
     const binding = bindingOf(async function* () {
       try {
-        yield status(1);
-        yield status(2);
+        yield statusEvent(1);
+        yield statusEvent(2);
       } finally {
         left = true;
       }
@@ -165,7 +162,7 @@ describe("a stream", () => {
     const services = [annotatedService([{ rule, output, streams: "out" }])];
     const dispatcher = fakeDispatcher((): Reply => {
       async function* events() {
-        yield status(1);
+        yield statusEvent(1);
         yield message("x");
       }
       return { kind: "stream", events: events(), headers: {} };
