@@ -19,7 +19,7 @@ export interface Load {
 }
 
 /** What the generator itself used. */
-export interface Cost {
+interface Cost {
   readonly generatorMs: number;
 }
 

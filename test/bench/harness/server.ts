@@ -105,7 +105,7 @@ async function accepts(port: number, child: ChildProcess, name: string): Promise
 }
 
 /** True when something listens at the port. */
-export function connects(port: number): Promise<boolean> {
+function connects(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
     socket.once("connect", () => {
