@@ -9,6 +9,7 @@ import type { PageListener } from "./express-host.js";
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from "./http-limits.js";
 import { createHttpListener, type HttpListenerOptions } from "./http-listener.js";
 import { watchSessions } from "./http2-sessions.js";
+import { FAREWELL_MS, settles } from "./settles.js";
 import { sharePort } from "./sniff.js";
 
 /** One HTTP port. */
@@ -33,9 +34,6 @@ export interface HttpHost {
   /** Cuts everything at once. */
   close(): Promise<void>;
 }
-
-/** How long the wires have to say UNAVAILABLE. Milliseconds. */
-const FAREWELL_MS = 1_000;
 
 /** HTTP/1.1 and HTTP/2 on one port: bindings first, Express for the rest. */
 export function createHttpHost(options: HttpHostOptions): HttpHost {
@@ -130,16 +128,4 @@ function stopListening(server: Http1Server): Promise<void> {
       resolve();
     });
   });
-}
-
-async function settles(work: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

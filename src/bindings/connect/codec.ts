@@ -1,0 +1,27 @@
+import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import { WireEvent } from "../../protocol/event.js";
+import { readJson, writeJson } from "../../protocol/json/index.js";
+import { decodeBinary } from "../binary.js";
+
+/** What is sent: an event, whose bytes all its readers share, or a message. */
+export type Outgoing = WireEvent | Message;
+
+/** How messages are written on the wire. */
+export interface Codec {
+  /** Throws INVALID_ARGUMENT or PARSE_ERROR for bytes that are no message of this type. */
+  decode(schema: DescMessage, bytes: Uint8Array): Message;
+  encode(schema: DescMessage, outgoing: Outgoing): Uint8Array;
+}
+
+export const PROTO: Codec = {
+  decode: decodeBinary,
+  encode: (schema, outgoing) =>
+    outgoing instanceof WireEvent ? outgoing.binary : toBinary(schema, outgoing),
+};
+
+/** The same strict reader and REQUIRED-aware writer as on the other JSON wires. */
+export const JSON_CODEC: Codec = {
+  decode: readJson,
+  encode: (schema, outgoing) =>
+    Buffer.from(outgoing instanceof WireEvent ? outgoing.json : writeJson(schema, outgoing)),
+};

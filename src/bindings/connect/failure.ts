@@ -1,0 +1,44 @@
+import { type Code, ConnectError } from "@connectrpc/connect";
+import { errorToJson } from "@connectrpc/connect/protocol-connect";
+import type { A2AError } from "../../errors.js";
+import { toDetailsJson, toStatus, toStatusBinary } from "../../protocol/status.js";
+
+/** The error as Connect writes it: code, message, and each detail with type, bytes and readable form. */
+export function toConnectJson(error: A2AError): object {
+  const readable = toDetailsJson(error);
+  const details = toStatus(error).details.map(({ typeUrl, value }, index) => {
+    const { "@type": _, ...debug } = readable[index] ?? {};
+    return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value, debug };
+  });
+  // The codes of Connect have the numbers of gRPC's.
+  const connect = new ConnectError(error.message, error.row.grpc as Code);
+  connect.details.push(...details);
+  return errorToJson(connect, undefined);
+}
+
+/** The trailers that gRPC and gRPC-Web end a call with; without an error, that all is well. */
+export function toGrpcTrailers(error: A2AError | undefined): Record<string, string> {
+  if (error === undefined) return { "grpc-status": "0" };
+  const details = Buffer.from(toStatusBinary(error)).toString("base64").replace(/=+$/, "");
+  return {
+    ...errorHeaders(error),
+    "grpc-status": String(error.row.grpc),
+    "grpc-message": percentEncode(error.message),
+    "grpc-status-details-bin": details,
+  };
+}
+
+/** HTTP headers that belong to the outcome. */
+export function errorHeaders({ headers, retryAfterMs }: A2AError): Record<string, string> {
+  if (retryAfterMs === undefined) return { ...headers };
+  return { ...headers, "retry-after": String(Math.ceil(retryAfterMs / 1000)) };
+}
+
+/** `grpc-message`: UTF-8 with everything but printable ASCII, and the percent sign, escaped. */
+function percentEncode(text: string): string {
+  if (/^[ -$&-~]*$/.test(text)) return text;
+  const escaped = (byte: number) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  return Array.from(Buffer.from(text), (byte) =>
+    byte < 0x20 || byte > 0x7e || byte === 0x25 ? escaped(byte) : String.fromCharCode(byte),
+  ).join("");
+}

@@ -1,0 +1,114 @@
+import type { Message } from "@bufbuild/protobuf";
+import { A2AError } from "../../errors.js";
+import { readBody } from "../body.js";
+import { createDeadline, parseTimeout } from "../deadline.js";
+import { type HttpRequest, parametersOf } from "../http.js";
+import { endReason } from "../reader.js";
+import { type Compression, negotiate } from "./compression.js";
+import type { Endpoint, RpcCall } from "./endpoint.js";
+import { decodeBase64, readEnvelopes } from "./envelopes.js";
+import type { Format } from "./format.js";
+
+/** One request, read as far as its head. */
+export interface Opening {
+  readonly endpoint: Endpoint;
+  readonly format: Format;
+  readonly request: HttpRequest;
+  /** Largest message in bytes, decompressed. */
+  readonly maxBytes: number;
+}
+
+/** A call that has begun. */
+export interface Opened {
+  readonly call: RpcCall;
+  readonly requests: AsyncIterable<Message>;
+  readonly compression: Compression;
+  /** As the promise, but no later than the caller's deadline. */
+  within<T>(work: Promise<T>): Promise<T>;
+  /** Ends the deadline's timer. */
+  close(): void;
+}
+
+/** Begins a call. Throws what is wrong with the head of the request, reported. */
+export function open(opening: Opening): Opened {
+  const { endpoint, format, request } = opening;
+  const traffic = { received: 0, sent: 0 };
+  try {
+    const compression = negotiate(format.framing, request.headers);
+    const timeoutMs = timeoutOf(opening);
+    const deadline = timeoutMs === undefined ? undefined : createDeadline(request.signal, timeoutMs);
+    const call: RpcCall = {
+      wire: format.wire,
+      parameters: parametersOf(request.headers),
+      ...versionInQuery(request.target),
+      // Without a deadline the signal stays unmade until somebody asks for it.
+      get signal() {
+        return deadline?.signal ?? request.signal;
+      },
+      traffic,
+    };
+    return {
+      call,
+      compression,
+      requests: readRequests(opening, compression, call),
+      within: (work) => (deadline === undefined ? work : abortable(work, deadline.signal)),
+      close: () => deadline?.clear(),
+    };
+  } catch (thrown) {
+    throw endpoint.refuse(thrown, { wire: format.wire, traffic });
+  }
+}
+
+/** Milliseconds that the caller is willing to wait; undefined: as long as it takes. */
+function timeoutOf({ format, request }: Opening): number | undefined {
+  const parameters = parametersOf(request.headers);
+  if (format.wire !== "connect") {
+    const text = parameters("grpc-timeout");
+    return text === undefined ? undefined : parseTimeout(text);
+  }
+  const text = parameters("connect-timeout-ms");
+  if (text === undefined) return undefined;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new A2AError("INVALID_ARGUMENT", { text: "connect-timeout-ms: expected up to ten digits." });
+}
+
+/** `A2A-Version` in the query, a carrier equal to the header (specification 3.6.1). */
+function versionInQuery(target: string): Pick<RpcCall, "queryVersion"> {
+  const start = target.indexOf("?");
+  if (start < 0) return {};
+  const query = new URLSearchParams(target.slice(start + 1));
+  const queryVersion = query.get("A2A-Version") ?? query.get("a2a-version");
+  return queryVersion === null ? {} : { queryVersion };
+}
+
+async function* readRequests(
+  opening: Opening,
+  compression: Compression,
+  { traffic }: RpcCall,
+): AsyncGenerator<Message, void> {
+  const { endpoint, format } = opening;
+  for await (const bytes of readMessages(opening, compression)) {
+    traffic.received += bytes.byteLength;
+    yield format.codec.decode(endpoint.method.input, bytes);
+  }
+}
+
+async function* readMessages(
+  { format, request, maxBytes }: Opening,
+  compression: Compression,
+): AsyncGenerator<Uint8Array, void> {
+  if (format.framing === "bare") yield await readBody(request, { maxBytes });
+  else {
+    const body = format.text ? decodeBase64(request.body()) : request.body();
+    yield* readEnvelopes(body, { maxBytes, compressed: compression.request });
+  }
+}
+
+function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(endReason(signal));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}

@@ -1,0 +1,106 @@
+import { compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
+import { A2AError } from "../../errors.js";
+import type { HttpResponse } from "../http.js";
+import { readUntilAborted } from "../reader.js";
+import type { Outgoing } from "./codec.js";
+import { compress, isWorthGzip } from "./compression.js";
+import { type Ending, endingOf } from "./ending.js";
+import type { Answer } from "./endpoint.js";
+import type { Format, Framing } from "./format.js";
+import { type Opened, type Opening, open } from "./opening.js";
+
+type StreamFraming = Exclude<Framing, "bare">;
+type Piece = IteratorResult<string | Uint8Array, undefined>;
+
+const DONE: Piece = { done: true, value: undefined };
+
+/** Answers a call in envelopes: gRPC, gRPC-Web, Connect streams. However it ends, that is said after the last message. */
+export async function answerStream(opening: Opening, framing: StreamFraming): Promise<HttpResponse> {
+  let opened: Opened | undefined;
+  try {
+    opened = open(opening);
+    const answer = await opened.within(opening.endpoint.answer(opened.requests, opened.call));
+    const body = createBody(opening, framing, opened, answer);
+    return {
+      status: 200,
+      headers: { ...answer.headers, ...headersOf(opening.format, opened) },
+      body: { [Symbol.asyncIterator]: () => body },
+      ...trailersOf(framing, body.ending),
+    };
+  } catch (thrown) {
+    opened?.close();
+    return streamFailure(opening.format, framing, A2AError.from(thrown));
+  }
+}
+
+/** A call that failed before it could begin, in the caller's framing. */
+export function streamFailure(format: Format, framing: StreamFraming, error: A2AError): HttpResponse {
+  const ending = endingOf(framing, error);
+  return {
+    status: 200,
+    headers: { "content-type": format.mediaType },
+    ...(ending.envelope === undefined ? {} : { body: inText(format, ending.envelope) }),
+    ...trailersOf(framing, () => ending),
+  };
+}
+
+function headersOf({ mediaType }: Format, { compression }: Opened): Record<string, string> {
+  const { encoding, accept } = compression.headers;
+  const encoded = compression.response ? { [encoding]: "gzip" } : {};
+  return { "content-type": mediaType, [accept]: "gzip", ...encoded };
+}
+
+function trailersOf(framing: StreamFraming, ending: () => Ending): Pick<HttpResponse, "trailers"> {
+  return framing === "grpc" ? { trailers: () => ending().trailers ?? {} } : {};
+}
+
+interface Body extends AsyncIterator<string | Uint8Array, undefined> {
+  /** How the stream ended; known when the body has. */
+  ending(): Ending;
+}
+
+/** The envelopes of an answer and the one that ends it. */
+function createBody(opening: Opening, framing: StreamFraming, opened: Opened, answer: Answer): Body {
+  const { endpoint, format } = opening;
+  const { call, compression, close } = opened;
+  const messages = readUntilAborted(answer.messages, call.signal);
+  let ending: Ending | undefined;
+
+  const write = async (message: Outgoing): Promise<string | Uint8Array> => {
+    const bytes = format.codec.encode(endpoint.method.output, message);
+    call.traffic.sent += bytes.byteLength;
+    const small = !compression.response || !isWorthGzip(bytes);
+    return inText(
+      format,
+      small ? encodeEnvelope(0, bytes) : encodeEnvelope(compressedFlag, await compress(bytes)),
+    );
+  };
+  const end = (error: A2AError | undefined): Piece => {
+    close();
+    ending = endingOf(framing, error);
+    return ending.envelope === undefined ? DONE : { done: false, value: inText(format, ending.envelope) };
+  };
+
+  return {
+    ending: () => ending ?? endingOf(framing, new A2AError("CANCELLED")),
+    async next() {
+      if (ending !== undefined) return DONE;
+      try {
+        const step = await messages.next();
+        return step.done ? end(undefined) : { done: false, value: await write(step.value) };
+      } catch (thrown) {
+        await messages.return?.();
+        return end(A2AError.from(thrown));
+      }
+    },
+    async return() {
+      close();
+      await messages.return?.();
+      return DONE;
+    },
+  };
+}
+
+function inText({ text }: Format, envelope: Uint8Array): string | Uint8Array {
+  return text ? Buffer.from(envelope).toString("base64") : envelope;
+}

@@ -1,0 +1,118 @@
+import type { DescMethod, Message } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
+import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
+import type { Call, Dispatcher, Parameters, Reply, Traffic } from "../../core/context.js";
+import { A2AError } from "../../errors.js";
+import { decodeBinary } from "../binary.js";
+import type { CallSignal, GrpcCall, OpenCalls } from "./open-calls.js";
+import { asBuffer, toGrpcStatus, toMetadata } from "./status.js";
+import { fail, writeAll } from "./writer.js";
+
+/** The A2A version that the package name of the service states. */
+const IMPLIED_VERSION = "1.0";
+
+type RequestCall = GrpcCall & { readonly request: Buffer };
+
+/** Answers a unary method through the dispatcher. */
+export function dispatchedUnary(
+  dispatcher: Dispatcher,
+  method: DescMethod,
+  open: OpenCalls,
+): handleUnaryCall<Buffer, Buffer> {
+  const answer = async (call: RequestCall, signal: CallSignal): Promise<Buffer> => {
+    const traffic = { received: call.request.length, sent: 0 };
+    const reply = await dispatch({ dispatcher, method, call, signal, traffic });
+    if (reply.kind === "stream")
+      throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
+    const bytes = asBuffer(toBinary(method.output, reply.message));
+    traffic.sent = bytes.length;
+    sendHeaders(call, reply);
+    return bytes;
+  };
+  return (call, callback) => {
+    const signal = open.add(call);
+    answer(call, signal).then(
+      (bytes) => {
+        open.remove(signal);
+        callback(null, bytes);
+      },
+      (thrown) => {
+        open.remove(signal);
+        callback(toGrpcStatus(A2AError.from(thrown)));
+      },
+    );
+  };
+}
+
+/** Answers a streaming method through the dispatcher; an event is encoded once for all its readers. */
+export function dispatchedStream(
+  dispatcher: Dispatcher,
+  method: DescMethod,
+  open: OpenCalls,
+): handleServerStreamingCall<Buffer, Buffer> {
+  return async (call) => {
+    const signal = open.add(call);
+    const traffic = { received: call.request.length, sent: 0 };
+    try {
+      const reply = await dispatch({ dispatcher, method, call, signal, traffic });
+      if (reply.kind === "unary")
+        throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
+      sendHeaders(call, reply);
+      await writeAll(call, reply.events, {
+        signal: signal.signal,
+        encode({ binary }) {
+          traffic.sent += binary.length;
+          return asBuffer(binary);
+        },
+      });
+    } catch (thrown) {
+      fail(call, A2AError.from(thrown));
+    } finally {
+      open.remove(signal);
+    }
+  };
+}
+
+interface Dispatch {
+  readonly dispatcher: Dispatcher;
+  readonly method: DescMethod;
+  readonly call: RequestCall;
+  readonly signal: CallSignal;
+  readonly traffic: Traffic;
+}
+
+async function dispatch({ dispatcher, method, call, signal, traffic }: Dispatch): Promise<Reply> {
+  let request: Message;
+  try {
+    request = decodeBinary(method.input, call.request);
+  } catch (thrown) {
+    throw dispatcher.refuse({ wire: "grpc", traffic, method }, thrown);
+  }
+  const known: Call = {
+    wire: "grpc",
+    method,
+    request,
+    parameters: parametersOf(call),
+    impliedVersion: IMPLIED_VERSION,
+    get signal() {
+      return signal.signal;
+    },
+    traffic,
+  };
+  return dispatcher.call(known);
+}
+
+/** Repeated values are joined as HTTP does; binary metadata (`-bin`) is nothing that A2A knows. */
+function parametersOf({ metadata }: GrpcCall): Parameters {
+  return (name) => {
+    const values = metadata.get(name).filter((value) => typeof value === "string");
+    return values.length === 0 ? undefined : values.join(", ");
+  };
+}
+
+function sendHeaders(call: GrpcCall, { headers }: Reply): void {
+  for (const _ in headers) {
+    call.sendMetadata(toMetadata(headers));
+    return;
+  }
+}

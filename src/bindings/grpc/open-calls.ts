@@ -1,0 +1,85 @@
+import type { EventEmitter } from "node:events";
+import type { Deadline, Metadata } from "@grpc/grpc-js";
+import { A2AError } from "../../errors.js";
+
+/** What calls of every kind have in grpc-js. */
+export interface GrpcCall extends EventEmitter {
+  readonly metadata: Metadata;
+  readonly cancelled: boolean;
+  getDeadline(): Deadline;
+  sendMetadata(metadata: Metadata): void;
+}
+
+/** What can end a call from outside. A class, and its signal made on demand, because every call has one. */
+export class CallSignal {
+  readonly #call: GrpcCall;
+  #controller: AbortController | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  #reason: A2AError | undefined;
+
+  constructor(call: GrpcCall) {
+    this.#call = call;
+  }
+
+  /** Aborts when the caller cancels or leaves, and with DEADLINE_EXCEEDED when the call's deadline passes. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      this.#watch();
+    }
+    return this.#controller.signal;
+  }
+
+  /** Ends the call from our side, with this reason. */
+  interrupt(reason: A2AError): void {
+    this.#reason ??= reason;
+    if (!this.#closed) this.#controller?.abort(this.#reason);
+  }
+
+  /** The call is over: from now on nothing aborts. (grpc-js reports calls that went well as cancelled, too.) */
+  close(): void {
+    this.#closed = true;
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+  }
+
+  #watch(): void {
+    const call = this.#call;
+    const deadline = Number(call.getDeadline());
+    const expire = () => this.interrupt(new A2AError("DEADLINE_EXCEEDED"));
+    call.on("cancelled", () => {
+      if (Date.now() >= deadline) expire();
+      else if (!this.#closed) this.#controller?.abort();
+    });
+    if (this.#reason !== undefined) this.interrupt(this.#reason);
+    else if (call.cancelled) this.#controller?.abort();
+    // grpc-js sends the status itself; without a timer of ours a client that reads nothing would keep the reader.
+    if (Number.isFinite(deadline)) this.#timer = setTimeout(expire, deadline - Date.now());
+  }
+}
+
+/** The calls that run. */
+export interface OpenCalls {
+  add(call: GrpcCall): CallSignal;
+  remove(signal: CallSignal): void;
+  /** Ends every call with this reason. */
+  interrupt(reason: A2AError): void;
+}
+
+export function createOpenCalls(): OpenCalls {
+  const open = new Set<CallSignal>();
+  return {
+    add(call) {
+      const signal = new CallSignal(call);
+      open.add(signal);
+      return signal;
+    },
+    remove(signal) {
+      signal.close();
+      open.delete(signal);
+    },
+    interrupt(reason) {
+      for (const signal of open) signal.interrupt(reason);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { ServerDuplexStream, ServerWritableStream } from "@grpc/grpc-js";
+import { A2AError } from "../../errors.js";
+import { readUntilAborted } from "../reader.js";
+import { toGrpcStatus } from "./status.js";
+
+/** A call that answers with a stream. */
+export type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
+
+/** Messages of one stream that are written before other calls get a turn. */
+const BURST = 16;
+
+/** How a stream is written. */
+export interface WriteOptions<T> {
+  readonly signal: AbortSignal;
+  encode(message: T): Buffer;
+}
+
+/**
+ * Writes a stream to its end or its failure, as fast as the client reads. When the signal aborts the reader is
+ * closed at once and the call ends with the reason.
+ */
+export async function writeAll<T>(
+  call: StreamCall,
+  messages: AsyncIterable<T>,
+  { signal, encode }: WriteOptions<T>,
+): Promise<void> {
+  const reader = readUntilAborted(messages, signal);
+  try {
+    for (let count = 1; ; count++) {
+      const step = await reader.next();
+      if (step.done) break;
+      if (!call.write(encode(step.value))) await drained(call, signal);
+      else if (count % BURST === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    call.end();
+  } catch (thrown) {
+    await reader.return?.();
+    fail(call, A2AError.from(thrown));
+  }
+}
+
+/** Ends a stream with an error. (For grpc-js the event is the way to do so; it does not destroy the stream.) */
+export function fail(call: StreamCall, error: A2AError): void {
+  call.emit("error", toGrpcStatus(error));
+}
+
+/** A full buffer: waits until it is empty or the call is over. grpc-js drops what is written to a cancelled call. */
+function drained(call: StreamCall, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      call.off("drain", settle);
+      signal.removeEventListener("abort", settle);
+      resolve();
+    };
+    if (signal.aborted) settle();
+    call.on("drain", settle);
+    signal.addEventListener("abort", settle, { once: true });
+  });
+}

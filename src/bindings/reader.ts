@@ -1,0 +1,63 @@
+import { A2AError } from "../errors.js";
+
+const DONE = { done: true, value: undefined } as const;
+
+/** Why a call was ended from outside: the reason that the signal carries, or CANCELLED when the caller left. */
+export function endReason(signal: AbortSignal): A2AError {
+  return signal.reason instanceof A2AError ? signal.reason : new A2AError("CANCELLED");
+}
+
+/**
+ * Reads a stream until it ends, fails, or the signal aborts: then a waiting `next` rejects with the reason at
+ * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.
+ */
+export function readUntilAborted<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterableIterator<T> {
+  const source = events[Symbol.asyncIterator]();
+  let interrupt: (() => void) | undefined;
+  let open = true;
+  let aborted = false;
+  const ended = (): Promise<IteratorResult<T>> =>
+    aborted ? Promise.reject(endReason(signal)) : Promise.resolve(DONE);
+  const close = (): void => {
+    if (!open) return;
+    open = false;
+    signal.removeEventListener("abort", onAbort);
+    interrupt?.();
+    // How a stream ends that nobody reads any more is no news.
+    source.return?.().catch(() => undefined);
+  };
+  const onAbort = () => {
+    aborted = true;
+    close();
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+
+  return {
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+    next() {
+      if (!open) return ended();
+      return new Promise((resolve, reject) => {
+        interrupt = () => resolve(ended());
+        source.next().then(
+          (step) => {
+            interrupt = undefined;
+            if (step.done) close();
+            resolve(step);
+          },
+          (thrown) => {
+            interrupt = undefined;
+            close();
+            reject(thrown);
+          },
+        );
+      });
+    },
+    return() {
+      close();
+      return Promise.resolve(DONE);
+    },
+  };
+}
