@@ -92,8 +92,8 @@ function encodeTask(task: Task): EncodedTask {
   };
 }
 
-/** Without `artifacts`, the task comes without them. */
-export function decodeTask(head: Uint8Array, artifacts: Uint8Array | undefined): Task {
+/** Without the second half, the task comes without artifacts. */
+export function decodeTask(head: Uint8Array, artifacts: Uint8Array | null): Task {
   const task = fromBinary(TaskSchema, head);
-  return artifacts && artifacts.length > 0 ? mergeFromBinary(TaskSchema, task, artifacts) : task;
+  return artifacts?.length ? mergeFromBinary(TaskSchema, task, artifacts) : task;
 }

@@ -1,4 +1,5 @@
 import type { Database, Statement } from "better-sqlite3";
+import type { Task } from "../../protocol/schema.js";
 import type { ListCursor, ListPage, ListQuery } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { Reader } from "./reader.js";
@@ -41,8 +42,9 @@ export function createLister({ db, reader, counters }: ListerOptions): Lister {
     return counted.reduce((sum, { count }) => sum + count, 0);
   }
 
-  function read({ number, plain_seq }: ListRow, artifacts: boolean) {
-    return artifacts ? reader.whole(number) : reader.head(number, plain_seq);
+  /** Without artifacts, a task whose log grew by nothing else since its snapshot is read from that alone. */
+  function read(scope: number, { id, number, plain_seq }: ListRow, artifacts: boolean): Task | undefined {
+    return artifacts ? reader.snapshot(scope, id)?.task : reader.head(number, plain_seq);
   }
 
   return {
@@ -56,7 +58,7 @@ export function createLister({ db, reader, counters }: ListerOptions): Lister {
       const page = found.slice(0, pageSize);
       const last = page.at(-1);
       return {
-        tasks: page.map((row) => read(row, artifacts)),
+        tasks: page.map((row) => read(scope, row, artifacts)).filter((task) => task !== undefined),
         total: count(filter, counted),
         ...(last && found.length > page.length && { next: { statusMs: last.status_ms, id: last.id } }),
       };

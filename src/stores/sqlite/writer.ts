@@ -19,6 +19,8 @@ interface TaskRow {
   readonly number: number;
   readonly context: string;
   readonly state: number;
+  /** Of its last entry. */
+  readonly seq: number;
 }
 
 const COMMITTED: CommitResult = { kind: "committed" };
@@ -35,9 +37,7 @@ export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
     const scope = scopes.findOrAdd(write.scope);
     if (write.messageKey && keys.has(scope, write.messageKey)) return { kind: "conflict", on: "message" };
     const known = tasks.find(scope, write.taskId);
-    if ((known ? logs.lastSeq(known.number) : 0) !== write.expectedSeq) {
-      return { kind: "conflict", on: "seq" };
-    }
+    if ((known?.seq ?? 0) !== write.expectedSeq) return { kind: "conflict", on: "seq" };
     const number = known ? tasks.update(scope, known, write) : tasks.insert(scope, write);
     if (known && write.plainSeq !== undefined) counters.remove({ ...known, scope });
     if (!known || write.plainSeq !== undefined) counters.add({ ...write, scope });
@@ -80,7 +80,8 @@ function createTaskRows(db: Database) {
   // Every task has entries, and they are the last thing of it to go.
   let last = db.prepare<[], number | null>("SELECT max(task) FROM entries").pluck().get() ?? 0;
   const select = db.prepare<[number, string], TaskRow>(
-    "SELECT number, context, state FROM tasks WHERE scope = ? AND id = ?",
+    `SELECT t.number, t.context, t.state, (SELECT max(e.seq) FROM entries e WHERE e.task = t.number) AS seq
+     FROM tasks t WHERE t.scope = ? AND t.id = ?`,
   );
   const insert = db.prepare<[number, string, number, string, string, number, number, number]>(
     "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -107,9 +108,6 @@ function createTaskRows(db: Database) {
 }
 
 function createLogRows(db: Database) {
-  const lastSeq = db
-    .prepare<[number], number>("SELECT seq FROM entries WHERE task = ? ORDER BY seq DESC LIMIT 1")
-    .pluck();
   const lastNumber = db
     .prepare<[number], number>(
       "SELECT number FROM entries WHERE task = ? AND number > 0 ORDER BY seq DESC LIMIT 1",
@@ -122,7 +120,6 @@ function createLogRows(db: Database) {
     "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
   );
   return {
-    lastSeq: (task: number) => lastSeq.get(task) ?? 0,
     /** The message's id stays with the first entry, by which it is found when the task is deleted. */
     append(task: number, { entries, messageKey }: EncodedTaskWrite) {
       entries.forEach(({ seq, number, artifact, binary }, index) => {
@@ -131,7 +128,8 @@ function createLogRows(db: Database) {
       });
     },
     snapshot(task: number, { expectedSeq, entries }: EncodedTaskWrite, { head, artifacts }: EncodedTask) {
-      snapshot.run(task, expectedSeq + entries.length, lastNumber.get(task) ?? 0, head, artifacts);
+      const number = entries.findLast((entry) => entry.number > 0)?.number ?? lastNumber.get(task) ?? 0;
+      snapshot.run(task, expectedSeq + entries.length, number, head, artifacts);
     },
   };
 }
