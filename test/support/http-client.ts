@@ -81,7 +81,7 @@ function createHttp2Client({ host, port }: HttpAddress): HttpClient {
     ask: (ask) => askHttp2(session, ask),
     close: () =>
       new Promise((resolve) => {
-        if (session.closed) resolve();
+        if (session.destroyed) resolve();
         session.once("close", () => resolve());
         session.destroy();
       }),

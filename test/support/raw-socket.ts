@@ -5,10 +5,6 @@ import type { HttpAddress } from "./http-client.js";
 export interface RawSocket {
   readonly socket: Socket;
   write(bytes: string | Uint8Array): void;
-  /** What has come in so far. */
-  received(): Buffer;
-  /** Resolves with what has come in once it satisfies the test, or once the other side has closed. */
-  until(enough: (received: Buffer) => boolean): Promise<Buffer>;
   /** Resolves with everything when the other side has closed. */
   closed(): Promise<Buffer>;
   destroy(): void;
@@ -17,30 +13,21 @@ export interface RawSocket {
 export async function openSocket({ host, port }: HttpAddress): Promise<RawSocket> {
   const socket = connect({ host, port });
   socket.on("error", () => undefined); // a reset is a way to close
-  let received: Buffer = Buffer.alloc(0);
-  socket.on("data", (chunk) => {
-    received = Buffer.concat([received, chunk]);
-  });
+  const pieces: Buffer[] = [];
+  socket.on("data", (piece) => pieces.push(piece));
   await new Promise<void>((resolve) => {
     socket.once("connect", () => resolve());
     socket.once("close", () => resolve());
   });
-  const until = (enough: (bytes: Buffer) => boolean) =>
+  const closed = () =>
     new Promise<Buffer>((resolve) => {
-      const look = () => {
-        if (!enough(received) && !socket.closed) return;
-        socket.off("data", look).off("close", look);
-        resolve(received);
-      };
-      socket.on("data", look).on("close", look);
-      look();
+      if (socket.closed) resolve(Buffer.concat(pieces));
+      else socket.once("close", () => resolve(Buffer.concat(pieces)));
     });
   return {
     socket,
     write: (bytes) => void socket.write(bytes),
-    received: () => received,
-    until,
-    closed: () => until(() => false),
+    closed,
     destroy: () => void socket.destroy(),
   };
 }
