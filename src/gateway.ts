@@ -6,9 +6,11 @@ import {
   type ReplaceableDirectory,
 } from "./agents/directory.js";
 import { createConnectBinding } from "./bindings/connect/index.js";
+import { createGrpcBinding } from "./bindings/grpc/index.js";
 import type { HttpBinding } from "./bindings/http.js";
 import { createJsonRpcBinding } from "./bindings/jsonrpc/index.js";
 import { createRestBinding } from "./bindings/rest/index.js";
+import { createOpenApiDocument } from "./bindings/rest/openapi/document.js";
 import { buildCards, type PublicAddresses } from "./core/cards.js";
 import { createEngine, type Engine } from "./core/engine.js";
 import { createRetention, type RetentionRule } from "./core/retention.js";
@@ -25,7 +27,9 @@ import { createMemoryHub } from "./hub/memory.js";
 import { A2AService, TaskState } from "./protocol/schema.js";
 import { createAccessLog } from "./server/access-log.js";
 import { createCardPages } from "./server/card-pages.js";
+import { createDocsPages } from "./server/docs-pages.js";
 import type { PageListener } from "./server/express-host.js";
+import { createGrpcHost } from "./server/grpc-host.js";
 import { createHttpHost, type HttpHost } from "./server/http-host.js";
 import { createMetrics, type Metrics } from "./server/metrics.js";
 import { createMetricsPage } from "./server/metrics-page.js";
@@ -62,6 +66,7 @@ export interface Gateway {
 }
 
 const DEFAULT_HTTP: ListenAddress = { host: "127.0.0.1", port: 8080 };
+const DEFAULT_GRPC: ListenAddress = { host: "127.0.0.1", port: 50051 };
 const DEFAULT_MESSAGE_BYTES = 10 * 1024 * 1024;
 const DEFAULT_POLICY: AgentPolicy = {
   busy: "reject",
@@ -78,7 +83,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let addresses: Addresses | undefined;
   let agents = options.agents;
   let stopped: Promise<void> | undefined;
-  const ports = createPorts(options, core, () => state === "serving");
+  const ports = createPorts(options, core, {
+    ready: () => state === "serving",
+    servers: () => (addresses ? [addresses.public.url] : []),
+  });
 
   function install(next: readonly GatewayAgent[], at: PublicAddresses): void {
     directory.replace(createDirectory(next.map((agent) => entryOf(agent, at, options))));
@@ -193,6 +201,13 @@ function clockOf({ now }: GatewayOptions) {
   return now ? { now } : {};
 }
 
+/** What changes while a gateway lives. */
+interface Live {
+  ready(): boolean;
+  /** Base URLs of the HTTP port. */
+  servers(): readonly string[];
+}
+
 /** The listeners of a gateway. */
 interface Ports {
   readonly serve: PageListener;
@@ -200,15 +215,21 @@ interface Ports {
   drain(graceMs: number): Promise<void>;
 }
 
-function createPorts(options: GatewayOptions, core: Core, ready: () => boolean): Ports {
+function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
   const { metrics, logger } = core;
   const report = (error: A2AError) =>
     logger.error({ errorId: error.errorId, err: error.cause ?? error }, "fault");
   const sides = createSideServices([A2AService]);
   const http = createHttpHost({
-    ...httpRoutes(options, core, { ready, sides }),
+    ...httpRoutes(options, core, { ...live, sides }),
     report,
     ...httpOptions(options),
+  });
+  const grpc = createGrpcHost({
+    binding: createGrpcBinding({ dispatcher: core.engine.dispatcher, sides: sides.all }),
+    maxBytes: options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES,
+    health: sides.health,
+    ...(options.tls && { tls: options.tls }),
   });
   const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
   const metricsHost =
@@ -219,16 +240,18 @@ function createPorts(options: GatewayOptions, core: Core, ready: () => boolean):
     serve: http.serve,
     async listen() {
       const httpAt = options.http === false ? undefined : await listen(http, options.http ?? DEFAULT_HTTP);
+      const grpcAt = options.grpc === false ? undefined : await grpc.listen(options.grpc ?? DEFAULT_GRPC);
       const metricsAt = metricsHost && metricsAddress && (await listen(metricsHost, metricsAddress));
       return {
         ...(httpAt && { http: { ...httpAt, url: urlOf(httpAt, options.tls !== undefined) } }),
+        ...(grpcAt && { grpc: grpcAt }),
         ...(metricsAt && { metrics: metricsAt }),
-        public: publicAddresses(options, httpAt, undefined),
+        public: publicAddresses(options, httpAt, grpcAt),
       };
     },
     async drain(graceMs) {
       sides.health.setServing(false);
-      await Promise.all([http.drain(graceMs), metricsHost?.drain(0)]);
+      await Promise.all([http.drain(graceMs), grpc.drain(graceMs), metricsHost?.drain(0)]);
     },
   };
 }
@@ -237,11 +260,21 @@ function httpOptions({ cors, tls, limits }: GatewayOptions) {
   return { ...(cors && { cors }), ...(tls && { tls }), ...(limits && { limits }) };
 }
 
+function openApiOf({ versions }: GatewayOptions, servers: readonly string[]) {
+  return createOpenApiDocument({
+    title: "A2A over REST",
+    version: "1.0",
+    description: "The agents of this gateway, as the HTTP+JSON binding of the Agent2Agent protocol.",
+    servers,
+    versionRequired: versions?.assume === undefined,
+  });
+}
+
 /** Connect owns its path, JSON-RPC its few addresses, REST the shapes of its templates; Express has the rest. */
 function httpRoutes(
   options: GatewayOptions,
   core: Core,
-  { ready, sides }: { readonly ready: () => boolean; readonly sides: SideServices },
+  { ready, servers, sides }: Live & { readonly sides: SideServices },
 ) {
   const { engine, directory, metrics, logger } = core;
   const { dispatcher } = engine;
@@ -263,6 +296,7 @@ function httpRoutes(
         ...clockOf(options),
         ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
       }),
+      createDocsPages(() => openApiOf(options, servers())),
       ...(metrics && typeof options.metrics !== "object" ? [createMetricsPage(metrics)] : []),
     ],
   };
