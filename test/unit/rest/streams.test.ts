@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { createRestBinding } from "../../../src/bindings/rest/index.js";
 import type { Call, Reply } from "../../../src/core/context.js";
 import { A2AError } from "../../../src/errors.js";
 import { WireEvent } from "../../../src/protocol/event.js";
 import { StreamResponseSchema } from "../../../src/protocol/schema.js";
 import { annotatedService } from "../../support/annotated-service.js";
-import { fakeDispatcher, statusEvent } from "../../support/fake-dispatcher.js";
+import { eventsThen, fakeDispatcher, statusEvent } from "../../support/fake-dispatcher.js";
 import { bodyText } from "../../support/http-request.js";
 import { ask, errorOf } from "./ask.js";
 
@@ -34,6 +34,10 @@ const failing = (error: A2AError): AsyncIterable<never> => ({
 });
 
 const envelope = (text: string) => JSON.parse(text.split("data: ").at(-1) ?? "") as { error: unknown };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("a stream", () => {
   test("is one event with one data line for each message, with its id", async () => {
@@ -118,22 +122,30 @@ describe("a stream", () => {
     expect(await errorOf(response)).toMatchObject({ code: 503 });
   });
 
-  test("whose client leaves ends its reader, and the deadline's timer with it", async () => {
+  test("leaves no timer, however it ends", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const headers = { "grpc-timeout": "1H" };
     const client = new AbortController();
     let seen: AbortSignal | undefined;
-    const binding = bindingOf(async function* ({ signal }) {
+    const left = bindingOf(async function* ({ signal }) {
       seen = signal;
       yield statusEvent(1);
       await untilAborted(signal);
     });
-    const sent = { headers: { "grpc-timeout": "1H" }, signal: client.signal };
-    const response = await ask(binding, "POST /message:stream", sent);
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
-    const before = timers();
+    const response = await ask(left, "POST /message:stream", { headers, signal: client.signal });
+    expect(vi.getTimerCount()).toBeGreaterThan(0);
     client.abort();
     await bodyText(response);
     expect(seen?.aborted).toBe(true);
-    expect(timers()).toBeLessThan(before);
+    expect(vi.getTimerCount()).toBe(0);
+
+    const failed = bindingOf(() => eventsThen([statusEvent(1)], new A2AError("INTERNAL")));
+    await bodyText(await ask(failed, "POST /message:stream", { headers }));
+    const refused = bindingOf(() => failing(new A2AError("INTERNAL")));
+    await ask(refused, "POST /message:stream", { headers });
+    const ended = bindingOf(() => eventsThen([statusEvent(1)]));
+    await bodyText(await ask(ended, "POST /message:stream", { headers }));
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test("to HEAD is its head, and its reader is ended", async () => {
