@@ -23,10 +23,10 @@ export interface Call {
   /** The decoded request, of `method.input`. */
   readonly request: Message;
   /** Tenant that the address names outside the message (JSON-RPC at `/{tenant}`). */
-  readonly addressTenant?: string;
+  readonly addressTenant?: string | undefined;
   readonly parameters: Parameters;
   /** `A2A-Version` from the query string (specification 3.6.1). */
-  readonly queryVersion?: string;
+  readonly queryVersion?: string | undefined;
   /** Version that the address itself states (Connect, gRPC: the package name). */
   readonly impliedVersion?: string;
   /** Aborts when the caller goes away or the deadline passes; its reason is an A2AError in the second case. */
