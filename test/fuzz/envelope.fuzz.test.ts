@@ -66,7 +66,8 @@ async function answer(source: string | Uint8Array) {
   const answered = await createRpcEngine({ dispatcher }).answer({
     source,
     traffic,
-    known: { signal, parameters: () => undefined },
+    signal,
+    parameters: () => undefined,
   });
   if (answered.kind === "stream") throw new Error("nothing streams here");
   return { text: answered.text, error: answered.error, calls: dispatcher.calls.length };

@@ -7,12 +7,10 @@ import { A2AService } from "../../protocol/schema.js";
 import { toDetailsText } from "../../protocol/status.js";
 import { readEnvelope } from "./envelope.js";
 
-/** One request as a carrier received it. */
-export interface RpcRequest {
+/** One request as a carrier received it, and what the carrier knows about it. */
+export interface RpcRequest
+  extends Pick<Call, "addressTenant" | "parameters" | "queryVersion" | "signal" | "traffic"> {
   readonly source: string | Uint8Array;
-  readonly traffic: Traffic;
-  /** What the carrier knows about it. */
-  readonly known: Pick<Call, "addressTenant" | "parameters" | "queryVersion" | "signal">;
 }
 
 /** One response as an answer. */
@@ -95,8 +93,23 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
       } catch (thrown) {
         return refuse(traffic, thrown, id, method);
       }
-      return perform({ ...request.known, traffic, wire: "jsonrpc", method, request: message }, id);
+      return perform(toCall(request, method, message), id);
     },
+  };
+}
+
+/** Field by field: spreading the request would cost several microseconds a call. */
+function toCall(request: RpcRequest, method: DescMethod, message: Message): Call {
+  const { addressTenant, parameters, queryVersion, signal, traffic } = request;
+  return {
+    wire: "jsonrpc",
+    method,
+    request: message,
+    addressTenant,
+    parameters,
+    queryVersion,
+    signal,
+    traffic,
   };
 }
 

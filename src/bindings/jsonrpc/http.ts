@@ -1,4 +1,4 @@
-import type { Call, Dispatcher, Traffic } from "../../core/context.js";
+import type { Dispatcher, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { toRestBody } from "../../protocol/status.js";
 import { readBody } from "../body.js";
@@ -32,13 +32,14 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
     } catch (thrown) {
       return single(engine.refuse(traffic, thrown));
     }
-    const known = {
-      ...address,
-      ...queryOf(request.target),
+    const answered = await engine.answer({
+      source,
+      traffic,
+      addressTenant: address.tenant,
+      queryVersion: queryVersionOf(request.target),
       parameters: parametersOf(request.headers),
       signal: request.signal,
-    };
-    const answered = await engine.answer({ source, traffic, known });
+    });
     return answered.kind === "single" ? single(answered) : streamed(answered, request, traffic);
   }
 
@@ -77,15 +78,21 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
   };
 }
 
-type Address = Pick<Call, "addressTenant">;
+/** An address that is ours. */
+interface Address {
+  /** Undefined at `/`, where the message says whom it is for. */
+  readonly tenant: string | undefined;
+}
 
-/** Whose address this is; undefined when it is none of ours. A segment is decoded once, after splitting. */
+const ROOT: Address = { tenant: undefined };
+
+/** Undefined for an address that is none of ours. A segment is decoded once, after splitting. */
 function addressOf(target: string, dispatcher: Dispatcher): Address | undefined {
   const path = pathOf(target);
-  if (path === "/" || path === "") return {};
+  if (path === "/" || path === "") return ROOT;
   const segment = /^\/([^/]+)\/?$/.exec(path)?.[1];
   const tenant = segment === undefined ? undefined : decodeSegment(segment);
-  return tenant !== undefined && dispatcher.hasTenant(tenant) ? { addressTenant: tenant } : undefined;
+  return tenant !== undefined && dispatcher.hasTenant(tenant) ? { tenant } : undefined;
 }
 
 function decodeSegment(segment: string): string | undefined {
@@ -97,12 +104,11 @@ function decodeSegment(segment: string): string | undefined {
 }
 
 /** The version in the query, a carrier equal to the header (specification 3.6.1). */
-function queryOf(target: string): Pick<Call, "queryVersion"> {
+function queryVersionOf(target: string): string | undefined {
   const start = target.indexOf("?");
-  if (start < 0) return {};
+  if (start < 0) return undefined;
   const query = new URLSearchParams(target.slice(start + 1));
-  const queryVersion = query.get("A2A-Version") ?? query.get("a2a-version");
-  return queryVersion === null ? {} : { queryVersion };
+  return query.get("A2A-Version") ?? query.get("a2a-version") ?? undefined;
 }
 
 /** JSON in UTF-8, or a body that does not say what it is. */

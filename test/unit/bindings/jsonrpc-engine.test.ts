@@ -20,7 +20,7 @@ async function ask(
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
   const signal = new AbortController().signal;
-  return engine.answer({ source, traffic, known: { signal, parameters: () => undefined } });
+  return engine.answer({ source, traffic, signal, parameters: () => undefined });
 }
 
 async function text(source: string | Uint8Array, dispatcher?: FakeDispatcher): Promise<string> {
@@ -264,7 +264,7 @@ it("passes on what the carrier knows, and counts bytes", async () => {
     queryVersion: "1.0",
   };
   const source = getTask('"ä"');
-  const answer = (await engine.answer({ source, traffic, known })) as RpcSingle;
+  const answer = (await engine.answer({ ...known, source, traffic })) as RpcSingle;
   const { method: _, request, ...rest } = dispatcher.calls[0] as Call;
   expect(rest).toEqual({ ...known, traffic, wire: "jsonrpc" });
   expect(request).toMatchObject({ $typeName: "lf.a2a.v1.GetTaskRequest", id: "t1" });
