@@ -27,7 +27,7 @@ export function takesRawBody(route: Route): boolean {
   return rawTypeOf(route) !== undefined;
 }
 
-/** The request message as far as the body fills it. An empty body is an empty message. */
+/** The request message as far as the body fills it. An empty body is an empty message, and so is `null`. */
 export function readRequestBody(route: Route, body: RequestBody, options: BodyReading): Decoded {
   try {
     return { kind: "message", message: fill(route, body, options) };
@@ -41,10 +41,19 @@ function fill(route: Route, body: RequestBody, options: BodyReading): Message {
   const raw = rawTypeOf(route);
   if (raw) return fillRaw(route, raw, body);
   if (route.body.kind === "none" || body.bytes.byteLength === 0) return create(input);
-  if (route.body.kind === "message") return readJson(input, body.bytes, options);
+  if (route.body.kind === "message") {
+    return isNull(body.bytes) ? create(input) : readJson(input, body.bytes, options);
+  }
   const value = parseJson(body.bytes, { exact: true, maxDepth: options.maxDepth });
   return readJsonValue(input, asField(route.body.field, value), options);
 }
+
+/** What the official Go client sends where it has nothing to send; see docs/interop.md. */
+function isNull(bytes: Uint8Array): boolean {
+  return bytes.byteLength === 4 && Buffer.from(bytes.buffer, bytes.byteOffset, 4).equals(NULL);
+}
+
+const NULL = Buffer.from("null");
 
 function rawTypeOf({ method, body }: Route): DescMessage | undefined {
   if (body.kind === "none") return undefined;
