@@ -46,6 +46,11 @@ export function chunk(artifact: MessageInitShape<typeof ArtifactSchema>): Stream
   return respond({ case: "artifactUpdate", value });
 }
 
+/** An artifact update that puts the artifact in the place of the one before. */
+export function replacement(artifact: MessageInitShape<typeof ArtifactSchema>): StreamResponse {
+  return respond({ case: "artifactUpdate", value: create(TaskArtifactUpdateEventSchema, { artifact }) });
+}
+
 /** A user's message. */
 export function userMessage(messageId: string): StreamResponse {
   return respond({ case: "message", value: create(MessageSchema, { messageId, parts: [text(messageId)] }) });
