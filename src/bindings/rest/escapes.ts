@@ -7,7 +7,7 @@ const CONTROL = /\p{Cc}/u;
 const ESCAPED_SLASH = /(%2f)/i;
 
 /** Decodes once; undefined for a malformed escape and for invalid UTF-8 (overlong forms and surrogates too). */
-export function decodeEscapes(text: string): string | undefined {
+function decodeEscapes(text: string): string | undefined {
   if (!ENCODED.test(text)) return text;
   if (BEYOND_OCTETS.test(text)) return undefined;
   try {

@@ -10,15 +10,8 @@ import { type Answering, errorResponse, headOf, optionsResponse, unaryResponse }
 import { streamResponse, watchEnd } from "./stream.js";
 import { createTranscoder, type Match, type TranscoderOptions } from "./transcoder.js";
 
-export type { BodyRule, Capture, Route, RouteOptions } from "./routes.js";
-export { routesOf } from "./routes.js";
-export {
-  createTranscoder,
-  type Match,
-  type RequestLine,
-  type Transcoder,
-  type TranscoderOptions,
-} from "./transcoder.js";
+export type { Route } from "./routes.js";
+export { createTranscoder, type Match, type Transcoder } from "./transcoder.js";
 
 /** What REST serves and within which limits. */
 export interface RestBindingOptions extends TranscoderOptions {
@@ -65,8 +58,7 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
     if (signal.aborted) throw signal.reason instanceof A2AError ? signal.reason : new A2AError("CANCELLED");
     const { method, queryVersion } = match;
     const parameters = parametersOf(request.headers);
-    const version = queryVersion === undefined ? {} : { queryVersion };
-    return { wire: "rest", method, request: message, parameters, signal, traffic, ...version };
+    return { wire: "rest", method, request: message, parameters, queryVersion, signal, traffic };
   }
 
   async function perform(

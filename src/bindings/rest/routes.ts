@@ -11,7 +11,7 @@ import { byProtoName, type FieldPath, resolveField } from "./fields.js";
 import { parseTemplate, type Template } from "./template.js";
 
 /** Where the body of a request goes. `none`: it is not read. */
-export type BodyRule =
+type BodyRule =
   | { readonly kind: "none" }
   | { readonly kind: "message" }
   | { readonly kind: "field"; readonly field: DescField };

@@ -15,7 +15,7 @@ export type Segment =
   | { readonly kind: "rest" };
 
 /** A field that takes the text of some segments. */
-export interface Variable {
+interface Variable {
   /** Field path as written, proto names joined by dots. */
   readonly name: string;
   /** Index of its first segment. */

@@ -21,7 +21,7 @@ export interface TranscoderOptions extends RouteOptions {
 }
 
 /** The part of a request that decides where it goes. */
-export interface RequestLine {
+interface RequestLine {
   readonly method: string;
   /** Raw request target, as it came over the wire. */
   readonly target: string;
@@ -39,7 +39,7 @@ export interface Match {
 }
 
 /** An OPTIONS request to an address that is served. */
-export interface Options {
+interface Options {
   readonly kind: "options";
   /** Value for the `Allow` header. */
   readonly allow: string;
