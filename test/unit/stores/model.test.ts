@@ -6,12 +6,7 @@ import type { Entry } from "../../../src/protocol/entry.js";
 import { WireEvent } from "../../../src/protocol/event.js";
 import { MessageSchema, type StreamResponse, type Task, TaskState } from "../../../src/protocol/schema.js";
 import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
-import type {
-  FullTaskStore,
-  ListCursor,
-  Scope,
-  UnfinishedTask,
-} from "../../../src/stores/task-store.js";
+import type { FullTaskStore, ListCursor, Scope, UnfinishedTask } from "../../../src/stores/task-store.js";
 import { chunk, opening, replacement, status, text, userMessage } from "../../support/log.js";
 import { createTempDir } from "../../support/temp-dir.js";
 import { createModel, foldPlainly, sameRecord, sameTask } from "./model.js";
