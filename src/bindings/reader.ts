@@ -7,6 +7,16 @@ export function endReason(signal: AbortSignal): A2AError {
   return signal.reason instanceof A2AError ? signal.reason : new A2AError("CANCELLED");
 }
 
+/** Settles as the work does, or rejects with the reason as soon as the signal aborts. The work goes on. */
+export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(endReason(signal));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 /**
  * Reads a stream until it ends, fails, or the signal aborts: then a waiting `next` rejects with the reason at
  * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.

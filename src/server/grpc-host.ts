@@ -1,4 +1,5 @@
-import { isIPv6 } from "node:net";
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
+import { createServer as createTlsServer, type SecureContextOptions } from "node:tls";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { GrpcBinding } from "../bindings/grpc/index.js";
 import { A2AError } from "../errors.js";
@@ -30,8 +31,8 @@ export interface GrpcHostOptions {
   readonly binding: GrpcBinding;
   /** Largest request message in bytes, decompressed. Beyond: RESOURCE_EXHAUSTED with grpc-js's own text. */
   readonly maxBytes: number;
-  /** Key and certificate chain in PEM. Unset: cleartext. */
-  readonly tls?: { readonly key?: unknown; readonly cert?: unknown };
+  /** Certificate and key. Unset: cleartext. */
+  readonly tls?: SecureContextOptions;
   /** Turned to NOT_SERVING when the port drains. */
   readonly health?: Health;
   readonly limits?: Partial<GrpcLimits>;
@@ -39,7 +40,7 @@ export interface GrpcHostOptions {
 
 /** The gRPC port of a gateway. */
 export interface GrpcHost {
-  /** Rejects with Node's own kind of error when the address cannot be had (`code` is `EADDRINUSE`, `EACCES`…). */
+  /** Rejects with Node's own error when the address cannot be had (`EADDRINUSE`, `EACCES`). */
   listen(address: GrpcAddress): Promise<GrpcAddress>;
   /**
    * Turns health to NOT_SERVING, stops accepting, says GOAWAY, and gives open calls this long. After that they
@@ -50,33 +51,46 @@ export interface GrpcHost {
   close(): Promise<void>;
 }
 
-/** A grpc-js server on a port of its own. */
+/**
+ * A grpc-js server behind a listener of our own, which hands it each connection: it can then be told why an
+ * address cannot be had, takes any TLS options, and can cut connections (on Node 20 grpc-js's own forced
+ * shutdown waits for the clients once a graceful one has begun).
+ */
 export function createGrpcHost(options: GrpcHostOptions): GrpcHost {
-  const { binding, health } = options;
-  const server = createServer(options);
-  for (const { definition, implementation } of binding.services) server.addService(definition, implementation);
-  const stop = () => new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+  const { binding, health, tls } = options;
+  const server = createServerOf(options);
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const listener = createListener(tls, (socket) => injector.injectConnection(socket));
+  const sockets = watchSockets(listener);
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      listener.close(() => resolve());
+      server.tryShutdown(() => undefined); // GOAWAY; a connection closes when its last call has ended
+    });
+  const cut = () => {
+    server.forceShutdown();
+    for (const socket of sockets) socket.destroy();
+  };
   return {
-    listen: (address) => listen(server, address, credentialsOf(options.tls)),
+    listen: (address) => listen(listener, address),
     async drain(graceMs) {
       health?.setServing(false);
       const stopped = stop();
       if (await settles(stopped, graceMs)) return;
       binding.interrupt(new A2AError("UNAVAILABLE", { text: "The gateway is shutting down." }));
-      if (await settles(stopped, FAREWELL_MS)) return;
-      server.forceShutdown();
+      if (!(await settles(stopped, FAREWELL_MS))) cut();
       await stopped;
     },
     async close() {
       const stopped = stop();
-      server.forceShutdown();
+      cut();
       await stopped;
     },
   };
 }
 
-function createServer({ maxBytes, limits = {} }: GrpcHostOptions): Server {
-  return new Server({
+function createServerOf({ binding, maxBytes, limits = {} }: GrpcHostOptions): Server {
+  const server = new Server({
     "grpc.max_receive_message_length": maxBytes,
     "grpc.max_send_message_length": -1,
     "grpc.max_concurrent_streams": limits.streamsPerConnection ?? 250,
@@ -84,33 +98,37 @@ function createServer({ maxBytes, limits = {} }: GrpcHostOptions): Server {
     "grpc.max_connection_idle_ms": limits.idleTimeoutMs ?? 300_000,
     "grpc.keepalive_time_ms": limits.keepaliveMs ?? 60_000,
     "grpc.keepalive_timeout_ms": 20_000,
-    "grpc.enable_channelz": 0, // bookkeeping per call that nothing here reads
+    "grpc.enable_channelz": 0, // bookkeeping for each call that nothing here reads
   });
+  for (const { definition, implementation } of binding.services)
+    server.addService(definition, implementation);
+  return server;
 }
 
-function credentialsOf(tls: GrpcHostOptions["tls"]): ServerCredentials {
-  if (tls === undefined) return ServerCredentials.createInsecure();
-  return ServerCredentials.createSsl(null, [{ private_key: pem(tls.key), cert_chain: pem(tls.cert) }]);
+function createListener(tls: SecureContextOptions | undefined, accept: (socket: Socket) => void): NetServer {
+  const onSocket = (socket: Socket) => {
+    socket.on("error", () => undefined); // its session is told as well
+    accept(socket);
+  };
+  if (tls === undefined) return createServer({ noDelay: true, keepAlive: true }, onSocket);
+  return createTlsServer({ ...tls, ALPNProtocols: ["h2"], handshakeTimeout: 15_000 }, onSocket);
 }
 
-function pem(value: unknown): Buffer {
-  const parts = [value].flat().filter((part) => typeof part === "string" || Buffer.isBuffer(part));
-  return Buffer.from(parts.join("\n"));
+function watchSockets(listener: NetServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  listener.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
-function listen(server: Server, { host, port }: GrpcAddress, credentials: ServerCredentials): Promise<GrpcAddress> {
-  const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+function listen(listener: NetServer, { host, port }: GrpcAddress): Promise<GrpcAddress> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(authority, credentials, (error, bound) => {
-      if (error === null) resolve({ host, port: bound });
-      else reject(bindError(error, authority));
+    listener.once("error", reject);
+    listener.listen(port, host, () => {
+      listener.off("error", reject).on("error", () => undefined); // one connection could not be accepted
+      resolve({ host, port: (listener.address() as AddressInfo).port });
     });
   });
-}
-
-/** grpc-js hides the cause in its text. */
-function bindError(error: Error, authority: string): Error {
-  const [code] = /\bE[A-Z]{4,}\b/.exec(error.message) ?? [];
-  if (code === undefined) return error;
-  return Object.assign(new Error(`listen ${code}: ${authority}`, { cause: error }), { code, syscall: "listen" });
 }

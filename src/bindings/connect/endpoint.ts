@@ -92,7 +92,8 @@ function sideEndpoint(side: SideService, method: DescMethod): Endpoint {
 async function single(requests: AsyncIterable<Message>): Promise<Message> {
   let found: Message | undefined;
   for await (const request of requests) {
-    if (found !== undefined) throw new A2AError("METHOD_NOT_FOUND", { text: "The method takes one message." });
+    if (found !== undefined)
+      throw new A2AError("METHOD_NOT_FOUND", { text: "The method takes one message." });
     found = request;
   }
   if (found === undefined) throw new A2AError("METHOD_NOT_FOUND", { text: "The method takes a message." });

@@ -3,7 +3,7 @@ import { A2AError } from "../../errors.js";
 import { readBody } from "../body.js";
 import { createDeadline, parseTimeout } from "../deadline.js";
 import { type HttpRequest, parametersOf } from "../http.js";
-import { endReason } from "../reader.js";
+import { abortable } from "../reader.js";
 import { type Compression, negotiate } from "./compression.js";
 import type { Endpoint, RpcCall } from "./endpoint.js";
 import { decodeBase64, readEnvelopes } from "./envelopes.js";
@@ -102,13 +102,4 @@ async function* readMessages(
     const body = format.text ? decodeBase64(request.body()) : request.body();
     yield* readEnvelopes(body, { maxBytes, compressed: compression.request });
   }
-}
-
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(endReason(signal));
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

@@ -4,6 +4,7 @@ import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import type { Call, Dispatcher, Parameters, Reply, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { decodeBinary } from "../binary.js";
+import { abortable } from "../reader.js";
 import type { CallSignal, GrpcCall, OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus, toMetadata } from "./status.js";
 import { fail, writeAll } from "./writer.js";
@@ -31,16 +32,15 @@ export function dispatchedUnary(
   };
   return (call, callback) => {
     const signal = open.add(call);
-    answer(call, signal).then(
-      (bytes) => {
-        open.remove(signal);
-        callback(null, bytes);
-      },
-      (thrown) => {
-        open.remove(signal);
-        callback(toGrpcStatus(A2AError.from(thrown)));
-      },
-    );
+    const fail = (thrown: unknown) => {
+      open.remove(signal);
+      callback(toGrpcStatus(A2AError.from(thrown))); // grpc-js ignores a second answer
+    };
+    signal.onInterrupt(fail);
+    answer(call, signal).then((bytes) => {
+      open.remove(signal);
+      callback(null, bytes);
+    }, fail);
   };
 }
 
@@ -54,7 +54,7 @@ export function dispatchedStream(
     const signal = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
     try {
-      const reply = await dispatch({ dispatcher, method, call, signal, traffic });
+      const reply = await abortable(dispatch({ dispatcher, method, call, signal, traffic }), signal.signal);
       if (reply.kind === "unary")
         throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
       sendHeaders(call, reply);

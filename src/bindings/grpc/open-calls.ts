@@ -10,6 +10,9 @@ export interface GrpcCall extends EventEmitter {
   sendMetadata(metadata: Metadata): void;
 }
 
+/** A caller counts from when it sent: when its time is up it cancels a little before our own count has ended. */
+const HASTE_MS = 50;
+
 /** What can end a call from outside. A class, and its signal made on demand, because every call has one. */
 export class CallSignal {
   readonly #call: GrpcCall;
@@ -17,9 +20,15 @@ export class CallSignal {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #reason: A2AError | undefined;
+  #answer: ((reason: A2AError) => void) | undefined;
 
   constructor(call: GrpcCall) {
     this.#call = call;
+  }
+
+  /** What to do beside aborting the signal when the call is interrupted: whoever is asked may take no notice of it. */
+  onInterrupt(answer: (reason: A2AError) => void): void {
+    this.#answer = answer;
   }
 
   /** Aborts when the caller cancels or leaves, and with DEADLINE_EXCEEDED when the call's deadline passes. */
@@ -33,8 +42,10 @@ export class CallSignal {
 
   /** Ends the call from our side, with this reason. */
   interrupt(reason: A2AError): void {
+    if (this.#closed) return;
     this.#reason ??= reason;
-    if (!this.#closed) this.#controller?.abort(this.#reason);
+    this.#controller?.abort(this.#reason);
+    this.#answer?.(this.#reason);
   }
 
   /** The call is over: from now on nothing aborts. (grpc-js reports calls that went well as cancelled, too.) */
@@ -48,10 +59,10 @@ export class CallSignal {
     const deadline = Number(call.getDeadline());
     const expire = () => this.interrupt(new A2AError("DEADLINE_EXCEEDED"));
     call.on("cancelled", () => {
-      if (Date.now() >= deadline) expire();
+      if (Date.now() >= deadline - HASTE_MS) expire();
       else if (!this.#closed) this.#controller?.abort();
     });
-    if (this.#reason !== undefined) this.interrupt(this.#reason);
+    if (this.#reason !== undefined) this.#controller?.abort(this.#reason);
     else if (call.cancelled) this.#controller?.abort();
     // grpc-js sends the status itself; without a timer of ours a client that reads nothing would keep the reader.
     if (Number.isFinite(deadline)) this.#timer = setTimeout(expire, deadline - Date.now());

@@ -295,15 +295,23 @@ describe("gRPC, streams", () => {
       }
     }
     const hosts = await start(() => streamReply(many()));
-    const client = rawClient(hosts.grpcPort);
-    const call = client.makeServerStreamRequest(STREAM, same, same, Buffer.alloc(0)).pause();
-    call.on("error", () => undefined);
+    // A client of HTTP/2 that never reads: grpc-js's own reads ahead.
+    const session = connectHttp2(`http://127.0.0.1:${hosts.grpcPort}`);
+    cleanUps.push(() => session.destroy());
+    const headers = {
+      ":method": "POST",
+      ":path": STREAM,
+      "content-type": "application/grpc",
+      te: "trailers",
+    };
+    const call = session.request(headers).on("error", () => undefined);
+    call.end(Buffer.alloc(5));
     for (let before = -1; before !== pulled || pulled === 0; ) {
       before = pulled;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    expect(pulled).toBeLessThan(1_000);
-    call.cancel();
+    expect(pulled).toBeLessThan(100);
+    call.close(8);
     await end;
   });
 });
@@ -360,7 +368,6 @@ describe("gRPC port", () => {
     cleanUps.push(second.close);
     await expect(second.listen({ host: "127.0.0.1", port: hosts.grpcPort })).rejects.toMatchObject({
       code: "EADDRINUSE",
-      message: `listen EADDRINUSE: 127.0.0.1:${hosts.grpcPort}`,
     });
   });
 
