@@ -161,6 +161,7 @@ class SseWriter implements AsyncIterator<string> {
   #pull(): void {
     this.#asked = true;
     const arrive = (news: News) => {
+      if (this.#news !== undefined) return; // interrupted meanwhile
       this.#news = news;
       this.#wake(news);
     };

@@ -186,6 +186,33 @@ describe("heartbeats", () => {
   });
 });
 
+describe("a stream that the gateway interrupts", () => {
+  const deadline = new A2AError("DEADLINE_EXCEEDED");
+
+  it("before its first event is a plain error", async () => {
+    const { events, returned } = scripted();
+    const gateway = new AbortController();
+    const starting = sse(events, options({ signal: gateway.signal }));
+    gateway.abort(deadline);
+    await expect(starting).rejects.toBe(deadline);
+    expect(returned()).toBe(1);
+  });
+
+  it("says why, even when an event comes at the same time", async () => {
+    const { events, give } = scripted();
+    const gateway = new AbortController();
+    const starting = sse(events, options({ signal: gateway.signal }));
+    await vi.advanceTimersByTimeAsync(HEARTBEAT_MS);
+    const body = bodyOf(await starting);
+    await body.next();
+    gateway.abort(deadline);
+    give(statusEvent(1));
+    await vi.advanceTimersByTimeAsync(0);
+    expect((await body.next()).value).toBe("event: error\ndata: DEADLINE_EXCEEDED\n\n");
+    expect(await body.next()).toMatchObject({ done: true });
+  });
+});
+
 describe("a client that leaves", () => {
   it("while an event is awaited ends the reader and the body at once", async () => {
     const { events, give, returned } = scripted();
