@@ -46,7 +46,7 @@ const SHAPES: readonly Shape[] = [
     path: RPC,
     headers: { "content-type": "application/json", ...GZIP },
     body: BOMB,
-    status: 429,
+    status: 413,
     answer: /"resource_exhausted"/,
   },
   {
@@ -55,7 +55,7 @@ const SHAPES: readonly Shape[] = [
     path: RPC,
     headers: { "content-type": "application/proto", ...GZIP },
     body: BOMB,
-    status: 429,
+    status: 413,
     answer: /"resource_exhausted"/,
   },
   {

@@ -394,7 +394,7 @@ describe.each([1, 2] as const)("HTTP/%i requests that are not as they should be"
 function readError(body: string, status: number): NeutralError {
   const json = JSON.parse(body) as Envelope & ConnectErrorJson & { error: NonNullable<Envelope["error"]> };
   if (json.jsonrpc) return jsonRpcError(json.error, status);
-  return typeof json.code === "string" ? connectError(json) : restError(JSON.parse(body), status);
+  return typeof json.code === "string" ? connectError(json, status) : restError(JSON.parse(body), status);
 }
 
 function expectReason(error: NeutralError, reason: Reason): void {

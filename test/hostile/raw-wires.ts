@@ -125,7 +125,10 @@ function askConnect(type: string): Exchange {
       return { kind: "ok" };
     }
     assert.equal(answer.headers["content-type"], "application/json");
-    return { kind: "error", error: connectError((await jsonOf(answer)) as unknown as ConnectErrorJson) };
+    return {
+      kind: "error",
+      error: connectError((await jsonOf(answer)) as unknown as ConnectErrorJson, answer.status),
+    };
   };
 }
 

@@ -28,6 +28,8 @@ const EXTENDED = scriptedCard({
 export async function setStage(wire: Wire): Promise<Stage> {
   const agent = createScriptedAgent();
   const gateway = await startGateway({
+    publicUrl: "http://gateway.test",
+    publicGrpc: "gateway.test:443",
     agents: [
       { agent },
       { tenant: "acme", agent },

@@ -55,9 +55,7 @@ async function callUnary(
   const json = JSON.parse(await textOf(answer)) as JsonValue;
   const headers = answer.headers;
   if (answer.status === 200) return { kind: "ok", message: exactJson(methodOf(name).output, json), headers };
-  const error = connectError(json as unknown as ConnectErrorJson);
-  assert.equal(answer.status, CODES[error.code].http, `HTTP status of ${error.code}`);
-  return { kind: "error", error, headers };
+  return { kind: "error", error: connectError(json as unknown as ConnectErrorJson, answer.status), headers };
 }
 
 async function* readStream(
@@ -114,8 +112,11 @@ async function* framesOf(answer: HttpAnswer): AsyncGenerator<{ flags: number; te
   assert.equal(pending.length, 0, "no frame is cut short");
 }
 
-/** Error object of Connect, from a unary answer or an end-stream frame. */
-export function connectError({ code, message = "", details = [] }: ConnectErrorJson): NeutralError {
+/** Error object of Connect, from a unary answer with its HTTP status or from an end-stream frame. */
+export function connectError(
+  { code, message = "", details = [] }: ConnectErrorJson,
+  status?: number,
+): NeutralError {
   const name = (code === "canceled" ? "CANCELLED" : code.toUpperCase()) as Code;
   assert.ok(name in CODES, `unknown Connect code ${code}`);
   return neutralError({
@@ -124,7 +125,7 @@ export function connectError({ code, message = "", details = [] }: ConnectErrorJ
     details: details.map(({ type, value }) =>
       detailFromBinary(`type.googleapis.com/${type}`, Buffer.from(value, "base64")),
     ),
-    numbers: {},
+    numbers: status === undefined ? {} : { http: status },
   });
 }
 

@@ -63,7 +63,7 @@ beforeAll(async () => {
     ],
   });
   const now = () => Date.UTC(2026, 0, 2, 3, 4, 5, 678);
-  gateway = await startGateway({ agents: [{ agent }], middleware: [failLate], now });
+  gateway = await startGateway({ agents: [{ agent, policy: { idempotency: false } }], middleware: [failLate], now });
 });
 
 afterAll(() => gateway.close());
