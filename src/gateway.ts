@@ -28,11 +28,11 @@ import { A2AService, TaskState } from "./protocol/schema.js";
 import { createAccessLog } from "./server/access-log.js";
 import { createCardPages } from "./server/card-pages.js";
 import { createDocsPages } from "./server/docs-pages.js";
-import type { PageListener } from "./server/express-host.js";
 import { createGrpcHost } from "./server/grpc-host.js";
 import { createHttpHost, type HttpHost } from "./server/http-host.js";
 import { createMetrics, type Metrics } from "./server/metrics.js";
 import { createMetricsPage } from "./server/metrics-page.js";
+import type { RequestListener } from "./server/node-request.js";
 import { createPages } from "./server/pages.js";
 import { publicAddresses, urlOf } from "./server/public-addresses.js";
 import { createSideServices, type SideServices } from "./server/side-services.js";
@@ -53,7 +53,7 @@ export interface Gateway {
   /** Opens the ports. Rejects with Node's own error when an address cannot be had; call `close` then. */
   start(): Promise<Addresses>;
   /** Listener for `http.createServer(gateway.serve)`, when the gateway has no HTTP port of its own. */
-  readonly serve: PageListener;
+  readonly serve: RequestListener;
   /** Exchanges the agents. Turns that run keep the agent they began with. Throws an Error when two share a tenant. */
   replaceAgents(agents: readonly GatewayAgent[]): void;
   /** Forgets tasks by these rules now; returns how many. */
@@ -210,7 +210,7 @@ interface Live {
 
 /** The listeners of a gateway. */
 interface Ports {
-  readonly serve: PageListener;
+  readonly serve: RequestListener;
   listen(): Promise<Addresses>;
   drain(graceMs: number): Promise<void>;
 }

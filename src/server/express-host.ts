@@ -7,7 +7,7 @@ import express, {
 } from "express";
 import { A2AError } from "../errors.js";
 import { toRestBody } from "../protocol/status.js";
-import type { NodeRequest, NodeResponse } from "./node-request.js";
+import type { RequestListener } from "./node-request.js";
 
 /** What Express hosts. */
 export interface ExpressHostOptions {
@@ -17,15 +17,12 @@ export interface ExpressHostOptions {
   report(error: A2AError): void;
 }
 
-/** Listener for requests of either HTTP version. */
-export type PageListener = (req: NodeRequest, res: NodeResponse) => void;
-
 /**
  * Serves Express routes over HTTP/1.1 and HTTP/2. Express replaces the prototypes of request and response by
  * ones made for HTTP/1.1, which crashes on an HTTP/2 request: a second application with the same router has
  * prototypes grafted onto Node's HTTP/2 classes. Errors are our envelope, never Express's HTML.
  */
-export function createExpressHost(options: ExpressHostOptions): PageListener {
+export function createExpressHost(options: ExpressHostOptions): RequestListener {
   const router = express.Router();
   router.use(...options.routers, notFound, failed(options.report));
   const http1 = createApplication(router);

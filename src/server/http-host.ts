@@ -5,10 +5,10 @@ import { type AddressInfo, Server as NetServer } from "node:net";
 import type { SecureContextOptions } from "node:tls";
 import { A2AError } from "../errors.js";
 import { refuseConnection } from "./connection-faults.js";
-import type { PageListener } from "./express-host.js";
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from "./http-limits.js";
 import { createHttpListener, type HttpListenerOptions } from "./http-listener.js";
 import { watchSessions } from "./http2-sessions.js";
+import type { RequestListener } from "./node-request.js";
 import { FAREWELL_MS, settles } from "./settles.js";
 import { sharePort } from "./sniff.js";
 
@@ -24,7 +24,7 @@ export interface HttpHost {
   /** Rejects with Node's own error when the address cannot be had (`EADDRINUSE`, `EACCES`). Port 0: any free one. */
   listen(port: number, host: string): Promise<AddressInfo>;
   /** The listener for requests, for a server of one's own: `http.createServer(host.serve)`. */
-  readonly serve: PageListener;
+  readonly serve: RequestListener;
   /**
    * Stops accepting, closes idle connections, tells the others (`connection: close`, GOAWAY), and gives open
    * calls this long. After that their signals abort with UNAVAILABLE; what is still open a second later is cut.
@@ -76,7 +76,11 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
   };
 }
 
-function createHttp1Server({ tls }: HttpHostOptions, limits: HttpLimits, serve: PageListener): Http1Server {
+function createHttp1Server(
+  { tls }: HttpHostOptions,
+  limits: HttpLimits,
+  serve: RequestListener,
+): Http1Server {
   const options = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
@@ -91,7 +95,7 @@ function createHttp1Server({ tls }: HttpHostOptions, limits: HttpLimits, serve: 
 }
 
 /** Against resets in quick succession and floods of pings nghttp2 has limits of its own (1000, then 33 a second). */
-function createHttp2Server(limits: HttpLimits, serve: PageListener): Http2Server {
+function createHttp2Server(limits: HttpLimits, serve: RequestListener): Http2Server {
   return createHttp2(
     {
       maxSessionMemory: limits.connectionMegabytes,

@@ -3,10 +3,10 @@ import type { HttpBinding, HttpResponse } from "../bindings/http.js";
 import { A2AError } from "../errors.js";
 import { toRestBody } from "../protocol/status.js";
 import { type CorsOptions, createCors, isPreflight } from "./cors.js";
-import { createExpressHost, type PageListener } from "./express-host.js";
+import { createExpressHost } from "./express-host.js";
 import type { HttpLimits } from "./http-limits.js";
 import { createRoutes, type Mount, offer } from "./http-routes.js";
-import { Exchange, type NodeRequest, type NodeResponse } from "./node-request.js";
+import { Exchange, type NodeRequest, type NodeResponse, type RequestListener } from "./node-request.js";
 import { writeResponse } from "./node-response.js";
 
 /** Who answers the requests of an HTTP port. */
@@ -25,7 +25,7 @@ export interface HttpListenerOptions {
 
 /** A port's requests, and those of them that are still in flight. */
 export interface HttpListener {
-  readonly serve: PageListener;
+  readonly serve: RequestListener;
   /** From now on an HTTP/1.1 connection closes after its answer. Returns the sockets that have one outstanding. */
   drain(): ReadonlySet<unknown>;
   /** Aborts every open call. */
@@ -49,7 +49,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
   };
   const answer = createAnswer(extraHeaders, report);
 
-  const serve: PageListener = (req, res) => {
+  const serve: RequestListener = (req, res) => {
     const { target, bindings } = route(req.url ?? "");
     const exchange = new Exchange(req, target, limits.requestTimeoutMs);
     open.add(req, res, exchange);

@@ -10,6 +10,9 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 /** A response as Node takes it, of either HTTP version. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
+/** Listener for requests of either HTTP version. */
+export type RequestListener = (req: NodeRequest, res: NodeResponse) => void;
+
 /**
  * One request in flight. A class, and with a signal that is made when somebody first asks for it, because this
  * is made for every request: most are answered before anybody waits, and a signal costs a fifth of bare Node.

@@ -1,15 +1,8 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import Sqlite, { type Database } from "better-sqlite3";
+import { type Durability, StoreOpenError } from "./open-error.js";
 import { migrate, SCHEMA_VERSION, type SchemaMismatch } from "./schema.js";
-
-/** `normal`: a commit survives a crash of the process. `full`: also one of the machine, at the price of a disk flush for each transaction. */
-export type Durability = "normal" | "full";
-
-/** A store could not be opened. The message is one line for the operator and names the file. */
-export class StoreOpenError extends Error {
-  override readonly name = "StoreOpenError";
-}
 
 /** Long enough for a process that is just ending to let go of the file. */
 const LOCK_WAIT_MS = 250;
