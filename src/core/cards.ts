@@ -44,6 +44,8 @@ export interface CardOptions {
   readonly preference?: readonly OfficialBinding[];
   /** False: the agent's streams are switched off. A card that says false itself stays false. */
   readonly streaming: boolean;
+  /** True: announce an extended card although there is none; asking for it is then ExtendedAgentCardNotConfigured. */
+  readonly announceExtendedCard?: boolean;
   /** True only when the gateway delivers push notifications. */
   readonly pushNotifications: boolean;
   /** Added to the extensions of the agent's card; one with the same URI replaces it. */
@@ -72,7 +74,7 @@ function serveCard(own: AgentCard, options: CardOptions): AgentCard {
   card.capabilities = create(AgentCapabilitiesSchema, {
     streaming: options.streaming && own.capabilities?.streaming !== false,
     pushNotifications: options.pushNotifications,
-    extendedAgentCard: options.extendedCard !== undefined,
+    extendedAgentCard: options.extendedCard !== undefined || options.announceExtendedCard === true,
     extensions: mergeExtensions(card.capabilities?.extensions ?? [], options.extensions ?? []),
   });
   // A signature of the agent's author covers other interfaces than those served here.
