@@ -51,6 +51,11 @@ export interface GrpcHost {
   close(): Promise<void>;
 }
 
+/** Every HTTP/2 connection begins with so many bytes (RFC 9113, 3.4). */
+const PREFACE_BYTES = 24;
+/** How long a client may take for them, and for the TLS handshake. Milliseconds. */
+const SILENCE_MS = 15_000;
+
 /**
  * A grpc-js server behind a listener of our own, which hands it each connection: it can then be told why an
  * address cannot be had, takes any TLS options, and can cut connections (on Node 20 grpc-js's own forced
@@ -111,14 +116,20 @@ function createListener(tls: SecureContextOptions | undefined, accept: (socket: 
     accept(socket);
   };
   if (tls === undefined) return createServer({ noDelay: true, keepAlive: true }, onSocket);
-  return createTlsServer({ ...tls, ALPNProtocols: ["h2"], handshakeTimeout: 15_000 }, onSocket);
+  return createTlsServer({ ...tls, ALPNProtocols: ["h2"], handshakeTimeout: SILENCE_MS }, onSocket);
 }
 
 function watchSockets(listener: NetServer): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   listener.on("connection", (socket: Socket) => {
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    const silence = setTimeout(() => {
+      if (socket.bytesRead < PREFACE_BYTES) socket.destroy();
+    }, SILENCE_MS);
+    socket.once("close", () => {
+      clearTimeout(silence);
+      sockets.delete(socket);
+    });
   });
   return sockets;
 }
