@@ -188,6 +188,20 @@ describe("HTTP/2 calls", () => {
   });
 });
 
+describe("HTTP/2 connections", () => {
+  test("that break the protocol are closed when they are idle, if not before", async () => {
+    const other = await startGateway({ agents: [{ agent }], limits: { idleTimeoutMs: 20 } });
+    const raw = await openSocket(other.http);
+    const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    raw.write(
+      Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings, Buffer.alloc(100_000, 0xa5)]),
+    );
+    await raw.closed();
+    expect(raw.socket.closed).toBe(true);
+    await other.close();
+  });
+});
+
 describe("silent connections", () => {
   test(`${SILENT} of them do not keep others from being served, and are closed in time`, async () => {
     const silent: RawSocket[] = [];

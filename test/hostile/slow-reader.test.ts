@@ -137,4 +137,16 @@ describe.each(SLOW)("a client that stops reading over %s", (_wire, open) => {
     slow.destroy();
     await fast.close();
   });
+
+  test("is gone when its connection is cut; the run goes on", async () => {
+    const slow = await open(gateway);
+    await agent.gates.reached("go");
+    const before = performance.now();
+    slow.destroy();
+    await readers.none();
+    expect(performance.now() - before).toBeLessThan(1000);
+    agent.gates.open("go");
+    await agent.idle();
+    expect(agent.record.aborted).toBe(0);
+  });
 });
