@@ -3,7 +3,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import type { Agent, AgentPolicy } from "./agents/agent.js";
 import type { OfficialBinding, PublicAddresses } from "./core/cards.js";
-import type { Authenticate, Middleware } from "./core/dispatch.js";
+import type { Authenticate, Middleware } from "./core/middleware.js";
 import type { RetentionRule } from "./core/retention.js";
 import type { AgentCard, AgentExtensionSchema } from "./protocol/schema.js";
 import type { CorsOptions } from "./server/cors.js";

@@ -4,7 +4,7 @@ export type { AgentEntry, AgentPolicy } from "./agents/agent.js";
 export * from "./agents/author.js";
 export { createEchoAgent } from "./agents/echo.js";
 export type { Call, CallContext, Reply, Wire } from "./core/context.js";
-export type { Authenticate, Middleware, Next } from "./core/dispatch.js";
+export type { Authenticate, Middleware, Next } from "./core/middleware.js";
 export {
   A2AError,
   ERRORS,

@@ -8,18 +8,10 @@ import { checkRequired } from "../protocol/required.js";
 import { negotiateVersion, VERSION_PARAMETER } from "../protocol/version.js";
 import { abortError } from "./async.js";
 import type { Call, CallContext, Dispatcher, Reply, ReplyHeaders, Traffic, Wire } from "./context.js";
+import type { Authenticate, Middleware } from "./middleware.js";
 import { type AnyOperation, type Capability, type Operations, operationOf } from "./operations.js";
 import { EVENT_ID_HEADER } from "./subscribe.js";
 import type { CallObserver } from "./telemetry.js";
-
-/** Runs the rest of the chain. */
-export type Next = () => Promise<Reply>;
-
-/** A check or change of the user's own, between the gateway's checks and the operation. Throw A2AError to refuse. */
-export type Middleware = (context: CallContext, request: Message, next: Next) => Promise<Reply>;
-
-/** Who calls. Undefined: nobody in particular. Throw UNAUTHENTICATED to refuse. */
-export type Authenticate = (call: Call) => Principal | undefined | Promise<Principal | undefined>;
 
 export interface DispatcherOptions {
   readonly directory: AgentDirectory;
