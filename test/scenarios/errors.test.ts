@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Middleware } from "../../src/core/dispatch.js";
+import type { Middleware } from "../../src/core/middleware.js";
 import { A2AError, ERRORS, type ErrorRow, type Reason } from "../../src/errors.js";
 import type { WireEvent } from "../../src/protocol/event.js";
 import { startGateway, type TestGateway } from "../support/gateway.js";

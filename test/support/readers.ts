@@ -1,4 +1,4 @@
-import type { Middleware } from "../../src/core/dispatch.js";
+import type { Middleware } from "../../src/core/middleware.js";
 import type { WireEvent } from "../../src/protocol/event.js";
 
 /** What the streams of a gateway read from their logs. */

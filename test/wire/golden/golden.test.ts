@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { type DescMessage, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Middleware } from "../../../src/core/dispatch.js";
+import type { Middleware } from "../../../src/core/middleware.js";
 import { A2AError } from "../../../src/errors.js";
 import { startGateway, type TestGateway } from "../../support/gateway.js";
 import { exchange, rawRequest } from "../../support/raw-socket.js";
