@@ -8,6 +8,7 @@ import {
 import { ServerReflection as ServerReflectionAlpha } from "../../gen/grpc/reflection/v1alpha/reflection_pb.js";
 import type { SideService } from "../bindings/side-service.js";
 import { CODES } from "../errors.js";
+import { ErrorInfoSchema } from "../protocol/schema.js";
 
 /** Both versions ask and answer the same; they differ in the name of their package only. */
 type Question = ServerReflectionRequest["messageRequest"];
@@ -97,7 +98,8 @@ function closure(files: readonly DescFile[], seen = new Set<DescFile>()): Set<De
 }
 
 function createIndex(services: readonly DescService[]): Index {
-  const all = closure(services.map(({ file }) => file));
+  // No service names the types of error details, but clients look them up to print them.
+  const all = closure([...services.map(({ file }) => file), ErrorInfoSchema.file]);
   const symbols = new Map<string, DescFile>();
   const extensions = new Map<string, Map<number, DescFile>>();
   for (const file of all) {

@@ -46,7 +46,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage();
-  page.on("console", (line) => console.error(line.text()));
+  page.on("pageerror", (error) => console.error(error));
   await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
   await page.waitForFunction(() => "tryOut" in window);
   const outcomes = await page.evaluate((gateway) => window.tryOut(gateway), base);
