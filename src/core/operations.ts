@@ -136,10 +136,9 @@ export function createOperations(options: OperationsOptions): Operations {
 
 /** Where a run ends without settling its task, the gateway is stopping: the task goes on after its restart. */
 async function settledTask(run: Run, opened: Snapshot, signal: AbortSignal): Promise<Task> {
-  const stopped = run.ended.then(() => {
-    throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping; the task goes on later." });
-  });
-  return await abortable(Promise.race([run.settled(opened.seq), stopped]), signal);
+  const task = await abortable(Promise.race([run.settled(opened.seq), run.ended]), signal);
+  if (task !== undefined) return task;
+  throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping; the task goes on later." });
 }
 
 function checkConfiguration(request: SendMessageRequest): void {
