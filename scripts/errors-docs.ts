@@ -41,13 +41,17 @@ A reason marked with * but without a number of its own in the specification (MED
 
 | where | case | answer |
 |---|---|---|
-| gRPC port | message larger than the limit | RESOURCE_EXHAUSTED, text of grpc-js |
+| gRPC port | message larger than the limit, before or after decompression | RESOURCE_EXHAUSTED, text of grpc-js |
 | gRPC port | unknown service or method | UNIMPLEMENTED, text of grpc-js |
-| gRPC port | deadline passed | DEADLINE_EXCEEDED |
-| gRPC port | metadata larger than the limit | the HTTP/2 stream or connection is refused |
-| Connect, gRPC-Web, gRPC on the HTTP port | wrong HTTP method | 405 with an empty body |
-| Connect, gRPC-Web, gRPC on the HTTP port | media type that is none of theirs | 415 with an empty body |
-| Connect, gRPC-Web, gRPC on the HTTP port | malformed frame | \`invalid_argument\` |
+| gRPC port | no message, or more than one | UNIMPLEMENTED, text of grpc-js |
+| gRPC port | compression other than gzip and deflate | UNIMPLEMENTED, text of grpc-js |
+| gRPC port | compressed message that is damaged, \`grpc-timeout\` that is none | INTERNAL, text of grpc-js |
+| gRPC port | deadline passed | DEADLINE_EXCEEDED, text of grpc-js |
+| gRPC port | media type that does not begin with \`application/grpc\` | 415 with an empty body |
+| both ports, HTTP/2 | more than 128 header fields | the stream is reset, ENHANCE_YOUR_CALM |
+| both ports, HTTP/2 | more than about 1000 streams that the client resets in quick succession | the connection is closed |
+| HTTP port, HTTP/1.1 | CONNECT | the connection is closed |
+| HTTP port, HTTP/1.1 | \`Expect\` other than \`100-continue\` | 417 with an empty body |
 `;
 
 function rows(): string {

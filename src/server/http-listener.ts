@@ -53,7 +53,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
     const { target, bindings } = route(req.url ?? "");
     const exchange = new Exchange(req, target, limits.requestTimeoutMs);
     open.add(req, res, exchange);
-    const own = target.length > limits.targetBytes ? TOO_LONG : offer(bindings, exchange);
+    const own = beyondLimits(req, target, limits) ?? offer(bindings, exchange);
     if (options.cors !== undefined && isPreflight(req)) {
       answer(
         req,
@@ -126,7 +126,20 @@ function refusal(error: A2AError): HttpResponse {
   };
 }
 
-const TOO_LONG = Promise.resolve(refusal(new A2AError("TARGET_TOO_LONG")));
+const TARGET_TOO_LONG = Promise.resolve(refusal(new A2AError("TARGET_TOO_LONG")));
+const HEADERS_TOO_LARGE = Promise.resolve(refusal(new A2AError("HEADERS_TOO_LARGE")));
+
+/** The size of a request head is checked by Node for HTTP/1.1; for HTTP/2 it only tells clients the limit. */
+function beyondLimits(
+  req: NodeRequest,
+  target: string,
+  limits: HttpLimits,
+): Promise<HttpResponse> | undefined {
+  if (target.length > limits.targetBytes) return TARGET_TOO_LONG;
+  if (req.httpVersionMajor === 1) return undefined;
+  const bytes = req.rawHeaders.reduce((sum, text) => sum + text.length, 0);
+  return bytes > limits.headerBytes ? HEADERS_TOO_LARGE : undefined;
+}
 
 function withHeaders(response: HttpResponse, extra: Readonly<Record<string, string>>): HttpResponse {
   if (Object.keys(extra).length === 0) return response;

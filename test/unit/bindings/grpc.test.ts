@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { connect as connectHttp2 } from "node:http2";
+import { connect as connectHttp2, constants } from "node:http2";
+import { gzipSync } from "node:zlib";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it } from "vitest";
@@ -17,6 +18,7 @@ import { createGrpcHost } from "../../../src/server/grpc-host.js";
 import { eventsThen, fakeDispatcher, statusEvent, streamReply } from "../../support/fake-dispatcher.js";
 import { createIdleEvents, type RpcHosts, richError, startRpcHosts } from "../../support/rpc-host.js";
 import { TEST_TLS } from "../../support/tls.js";
+import { frame } from "../../support/wires/connect-json.js";
 import { createGrpcClient } from "../../support/wires/grpc.js";
 
 const cleanUps: (() => unknown)[] = [];
@@ -315,6 +317,56 @@ describe("gRPC, streams", () => {
     await end;
   });
 });
+
+describe("what grpc-js answers by itself (docs/errors.md)", () => {
+  const message = frame(0, getTask("t1"));
+  it.each([
+    ["no message", {}, Buffer.alloc(0), "12"],
+    ["two messages", {}, Buffer.concat([message, message]), "12"],
+    ["unknown compression", { "grpc-encoding": "br" }, frame(1, getTask("t1")), "12"],
+    ["gzip", { "grpc-encoding": "gzip" }, frame(1, gzipSync(getTask("t1"))), "0"],
+    ["damaged gzip", { "grpc-encoding": "gzip" }, frame(1, "rubbish"), "13"],
+    [
+      "gzip that inflates too far",
+      { "grpc-encoding": "gzip" },
+      frame(1, gzipSync(Buffer.alloc(200_000))),
+      "8",
+    ],
+    ["a timeout that is none", { "grpc-timeout": "soon" }, message, "13"],
+  ])("%s", async (_, headers, body, grpcStatus) => {
+    const hosts = await start();
+    const { fields } = await post(hosts.grpcPort, headers, body);
+    expect(fields["grpc-status"]).toBe(grpcStatus);
+  });
+
+  it("another media type, and too many fields", async () => {
+    const hosts = await start();
+    const typed = await post(hosts.grpcPort, { "content-type": "text/plain" }, message);
+    expect(typed.fields[":status"]).toBe(415);
+    const many = Object.fromEntries(Array.from({ length: 130 }, (_, index) => [`x-${index}`, "1"]));
+    expect((await post(hosts.grpcPort, many, message)).rstCode).toBe(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  });
+});
+
+/** A call by hand over HTTP/2: all response fields, trailers included. */
+async function post(port: number, headers: Record<string, string>, body: Buffer) {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  cleanUps.push(() => session.destroy());
+  const stream = session.request({
+    ":method": "POST",
+    ":path": GET_TASK,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...headers,
+  });
+  const fields: Record<string, unknown> = {};
+  stream.on("response", (head) => Object.assign(fields, head));
+  stream.on("trailers", (trailers) => Object.assign(fields, trailers));
+  stream.on("error", () => undefined).resume();
+  stream.end(body);
+  await new Promise((resolve) => stream.on("close", resolve));
+  return { fields, rstCode: stream.rstCode };
+}
 
 describe("gRPC port", () => {
   it("drains: NOT_SERVING, GOAWAY, grace, then UNAVAILABLE", async () => {

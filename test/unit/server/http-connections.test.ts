@@ -138,6 +138,17 @@ describe("what is no good HTTP", () => {
   });
 });
 
+describe("HTTP/2 requests", () => {
+  it("with header fields beyond the limit are 431", async () => {
+    const { client } = await start({ bindings: [hello] });
+    const http = client(2);
+    const headers = { "x-large": "y".repeat(16 * 1024) };
+    const answer = await http.ask({ method: "GET", path: "/", headers });
+    expect([answer.status, envelopeIn(await textOf(answer)).status]).toEqual([431, "RESOURCE_EXHAUSTED"]);
+    expect((await http.ask({ method: "GET", path: "/" })).status).toBe(200);
+  });
+});
+
 describe("unusual requests", () => {
   it("with Upgrade: h2c are served over HTTP/1.1, body and all (Java's client)", async () => {
     const { client } = await start({ bindings: [hello] });
