@@ -2,7 +2,7 @@ import type { HttpHeaders, HttpRequest, HttpResponse } from "../bindings/http.js
 
 /** Which web pages may call the HTTP port. */
 export interface CorsOptions {
-  /** `*`, or origins such as `https://app.example`. Empty: none. */
+  /** `*`, or origins such as `https://app.example`, one of which may be `*`. Empty: none. */
   readonly origins: "*" | readonly string[];
 }
 
@@ -11,6 +11,8 @@ type CorsRequest = Pick<HttpRequest, "headers"> & { readonly method?: string | u
 
 /** The cross-origin rules of one host. */
 export interface Cors {
+  /** False: no page of another origin may call, and a preflight is a request like any other. */
+  readonly enabled: boolean;
   /** Headers that the answer to this request carries. */
   headersFor(request: CorsRequest): Headers;
   /** The answer to a preflight: what the address itself says to OPTIONS, with the permissions added. */
@@ -74,7 +76,8 @@ export function isPreflight({ method, headers }: CorsRequest): boolean {
 /** Without options no page of another origin may read answers. Credentials (cookies) are never allowed. */
 export function createCors(options: CorsOptions = { origins: [] }): Cors {
   const { origins } = options;
-  const listed = new Set(origins === "*" ? [] : origins);
+  const everyone = origins.includes("*");
+  const listed = new Set(typeof origins === "string" || everyone ? [] : origins);
   const varying = listed.size > 0 ? Object.freeze({ vary: "origin" }) : NONE;
   const any = permission("*", NONE);
   const allowed = new Map([...listed].map((origin) => [origin, permission(origin, varying)]));
@@ -82,10 +85,11 @@ export function createCors(options: CorsOptions = { origins: [] }): Cors {
     const { origin } = headers;
     // Without an origin only what a cache may keep for a page needs them.
     if (origin === undefined && method !== "GET" && method !== "HEAD") return NONE;
-    if (origins === "*") return any;
+    if (everyone) return any;
     return (typeof origin === "string" ? allowed.get(origin) : undefined) ?? varying;
   };
   return {
+    enabled: everyone || listed.size > 0,
     headersFor,
     preflight(request, own) {
       const kept = own?.status === 204 ? own.headers : NONE;

@@ -54,7 +54,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
     const exchange = new Exchange(req, target, limits.requestTimeoutMs);
     open.add(req, res, exchange);
     const own = beyondLimits(req, target, limits) ?? offer(bindings, exchange);
-    if (options.cors !== undefined && isPreflight(req)) {
+    if (cors.enabled && isPreflight(req)) {
       answer(
         req,
         res,

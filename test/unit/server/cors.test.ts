@@ -61,7 +61,7 @@ describe("requests from pages of other origins", () => {
   });
 
   it("may send a header that only this deployment knows, but no rubbish", async () => {
-    const { client } = await start({ cors: { origins: "*" } });
+    const { client } = await start({ cors: { origins: ["*"] } });
     const headers = preflight({ "access-control-request-headers": "X-Api-Key, a b, \u00e9" });
     const answer = await client(1).ask({ method: "OPTIONS", path: "/", headers });
     expect(answer.headers["access-control-allow-headers"]).toMatch(/, x-api-key$/);
@@ -105,7 +105,7 @@ describe("requests from pages of other origins", () => {
   });
 
   it("learn nothing where no origin is configured", async () => {
-    const { client } = await start({ bindings: [restLike], routers: pages() });
+    const { client } = await start({ bindings: [restLike], routers: pages(), cors: { origins: [] } });
     const http = client(1);
     const answer = await http.ask({ method: "GET", path: "/health", headers: { origin: ORIGIN } });
     expect(answer.headers["access-control-allow-origin"]).toBeUndefined();
