@@ -16,8 +16,10 @@ interface Instruction {
 const STRING = "TYPE_STRING";
 const BOOL = "TYPE_BOOL";
 
+const camelCase = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 const field = (name: string, number: number, type: string, more: object = {}) => ({
   name,
+  jsonName: camelCase(name),
   number,
   type,
   ...more,

@@ -15,11 +15,18 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
+let known: string | undefined;
+
 /**
  * The package compiled as it is released, in a folder of its own: `package.json` and `dist/`. Made when the
  * sources have changed since it was last made; several test files may ask at once.
  */
 export function compiledPackage(): string {
+  known ??= compile();
+  return known;
+}
+
+function compile(): string {
   const folder = join(ROOT, ".tmp", `package-${digestOfSources()}`);
   if (existsSync(folder)) return folder;
   const fresh = `${folder}-${process.pid}`;

@@ -3,7 +3,10 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { compiledPackage } from "./package.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** How a program ended. */
 export interface Ended {
@@ -100,9 +103,10 @@ export interface Workplace {
 /** Makes a folder for a test's programs. */
 export function createWorkplace(): Workplace {
   const directory = mkdtempSync(join(tmpdir(), "switchyard-cli-"));
-  // As an author has it who installed the package.
+  // As an author has it who installed the package: what it depends on lies beside it.
   mkdirSync(join(directory, "node_modules"));
   symlinkSync(compiledPackage(), join(directory, "node_modules", "switchyard"));
+  symlinkSync(join(ROOT, "node_modules", "@bufbuild"), join(directory, "node_modules", "@bufbuild"));
   const programs: Program[] = [];
   const start: Workplace["start"] = (args, environment) => {
     const program = startProgram(args, directory, environment);
