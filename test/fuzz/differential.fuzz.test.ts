@@ -19,7 +19,7 @@ describe("S1-01 any sequence of operations has the same answers on every wire", 
   let stages: Stage[];
 
   beforeAll(async () => {
-    stages = await Promise.all(WIRES.map(setStage));
+    stages = await Promise.all(WIRES.map((wire) => setStage(wire)));
   });
   afterAll(async () => {
     for (const stage of stages) await stage.close();
@@ -27,7 +27,7 @@ describe("S1-01 any sequence of operations has the same answers on every wire", 
 
   it("holds for random sequences", { timeout: (SECONDS + 60) * 1000 }, async () => {
     const property = fc.asyncProperty(sequence, async (moves) => {
-      const walked = await Promise.all(stages.map(({ client, agent }) => walk(moves, client, agent)));
+      const walked = await Promise.all(stages.map((stage) => walk(moves, stage)));
       for (const [index, seen] of walked.entries()) {
         expect(seen, `${WIRES[index]?.name} differs from ${WIRES[0]?.name}`).toEqual(walked[0]);
       }

@@ -2,8 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { commonPart, createNormalForm, type NormalForm } from "../scenarios/normal-form.js";
+import type { Stage } from "../scenarios/stage.js";
 import type { Script, ScriptedAgent } from "../support/scripted-agent.js";
-import type { Answer, Step, WireClient, WireStream } from "../support/wires/index.js";
+import type { Answer, Step, WireStream } from "../support/wires/index.js";
 
 /** What agents do in the sequences. `work` waits at its gate until the sequence finishes or cancels it. */
 const KINDS = ["quick", "ask", "login", "fail", "reject", "talk", "work", "boom", "refuse"] as const;
@@ -50,9 +51,7 @@ export const sequence: fc.Arbitrary<Move[]> = fc.array(
   { minLength: 1, maxLength: 14 },
 ) as fc.Arbitrary<Move[]>;
 
-interface Walk {
-  readonly client: WireClient;
-  readonly agent: ScriptedAgent;
+interface Walk extends Stage {
   readonly contexts: readonly string[];
   /** Ids in the order in which the sequence met them. */
   readonly tasks: string[];
@@ -69,18 +68,14 @@ interface Reading {
 }
 
 /** Walks through a sequence over one wire and returns what it saw, in normal form. */
-export async function walk(
-  moves: readonly Move[],
-  client: WireClient,
-  agent: ScriptedAgent,
-): Promise<JsonValue> {
+export async function walk(moves: readonly Move[], stage: Stage): Promise<JsonValue> {
+  const { client, agent, quiet } = stage;
   agent.load(
     Object.fromEntries(moves.flatMap((move, place) => ("kind" in move ? [scriptOf(move.kind, place)] : []))),
   );
   const normal = createNormalForm();
   const way: Walk = {
-    client,
-    agent,
+    ...stage,
     contexts: [randomUUID(), randomUUID(), ""],
     tasks: [],
     streams: [],
@@ -89,10 +84,11 @@ export async function walk(
   };
   for (const [place, move] of moves.entries()) {
     await make(way, move, place);
-    await settle();
+    await quiet();
   }
   agent.gates.openAll();
   await agent.idle();
+  await quiet();
   for (const id of way.tasks) note(way, await client.call("CancelTask", { id }));
   for (const { stream, ended } of way.streams) {
     await ended;
@@ -248,9 +244,4 @@ function scriptOf(kind: Kind, place: number): [string, Script] {
     refuse: [{ fail: "PERMISSION_DENIED", text: "Not today." }],
   };
   return [name, scripts[kind]];
-}
-
-/** Lets what a run has begun to write become visible before the next operation. */
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

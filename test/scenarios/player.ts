@@ -2,27 +2,18 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ERRORS } from "../../src/errors.js";
-import type { ScriptedAgent } from "../support/scripted-agent.js";
-import type {
-  Answer,
-  AskOptions,
-  NeutralError,
-  Step,
-  WireClient,
-  WireStream,
-} from "../support/wires/index.js";
+import type { Answer, AskOptions, NeutralError, Step, WireStream } from "../support/wires/index.js";
 import { statesNumbers } from "../support/wires/neutral.js";
 import type { Expectation, Failure, Scenario, ScenarioStep } from "./format.js";
 import { commonPart, createNormalForm, type NormalForm } from "./normal-form.js";
 import { mismatch } from "./pattern.js";
+import type { Stage } from "./stage.js";
 import { summaryOf } from "./summary.js";
 
 /** What a scenario saw, in normal form: the same on every wire. */
 export type Transcript = readonly JsonValue[];
 
-interface Play {
-  readonly client: WireClient;
-  readonly agent: ScriptedAgent;
+interface Play extends Stage {
   readonly names: Map<string, string>;
   readonly answers: Map<string, Promise<Answer>>;
   readonly streams: Map<string, WireStream>;
@@ -31,16 +22,12 @@ interface Play {
 }
 
 /** Plays a scenario over one wire. Fails with the number of the step that did not do what it says. */
-export async function play(
-  scenario: Scenario,
-  client: WireClient,
-  agent: ScriptedAgent,
-): Promise<Transcript> {
+export async function play(scenario: Scenario, stage: Stage): Promise<Transcript> {
+  const { agent, quiet } = stage;
   agent.load(scenario.scripts);
   const transcript: JsonValue[] = [];
   const scene: Play = {
-    client,
-    agent,
+    ...stage,
     names: new Map([
       ["context", randomUUID()],
       ["large", "x".repeat(70_000)],
@@ -63,14 +50,15 @@ export async function play(
     for (const stream of scene.streams.values()) stream.cancel();
     agent.gates.openAll();
     await within(2000, agent.idle(), "the agent's runs end");
+    await quiet();
   }
 }
 
 async function perform(scene: Play, written: ScenarioStep): Promise<void> {
   const step = filled(written, scene.names);
   if ("open" in step) return scene.agent.gates.open(step.open);
-  if ("reached" in step) return scene.agent.gates.reached(step.reached);
-  if ("idle" in step) return scene.agent.idle();
+  if ("reached" in step) return scene.agent.gates.reached(step.reached).then(scene.quiet);
+  if ("idle" in step) return scene.agent.idle().then(scene.quiet);
   if ("agent" in step) return expectMatch(step.agent, plain(scene.agent.record));
   if ("leave" in step) return named(scene.streams, step.leave).cancel();
   if ("read" in step) return read(scene, step);

@@ -1,4 +1,7 @@
+import { createMemoryStore } from "../../src/stores/index.js";
+import type { FullTaskStore } from "../../src/stores/task-store.js";
 import { startGateway } from "../support/gateway.js";
+import { createQuietStore } from "../support/quiet-store.js";
 import { createScriptedAgent, type ScriptedAgent, scriptedCard } from "../support/scripted-agent.js";
 import type { Wire, WireClient } from "../support/wires/index.js";
 
@@ -7,6 +10,8 @@ export interface Stage {
   readonly client: WireClient;
   /** Every tenant's agent follows the same scripts. */
   readonly agent: ScriptedAgent;
+  /** Resolves when what the agents did so far is visible to callers. */
+  quiet(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -24,10 +29,12 @@ const EXTENDED = scriptedCard({
   ],
 });
 
-/** Sets a stage with the tenants that the scenarios speak of. */
-export async function setStage(wire: Wire): Promise<Stage> {
+/** Sets a stage with the tenants that the scenarios speak of. The store is closed with it. */
+export async function setStage(wire: Wire, kept: FullTaskStore = createMemoryStore()): Promise<Stage> {
+  const { store, quiet } = createQuietStore(kept);
   const agent = createScriptedAgent();
   const gateway = await startGateway({
+    store,
     publicUrl: "http://gateway.test",
     publicGrpc: "gateway.test:443",
     agents: [
@@ -44,6 +51,7 @@ export async function setStage(wire: Wire): Promise<Stage> {
   return {
     client,
     agent,
+    quiet,
     close: async () => {
       await client.close();
       await gateway.close();
