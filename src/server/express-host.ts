@@ -53,9 +53,15 @@ function failed(report: (error: A2AError) => void): ErrorRequestHandler {
       res.destroy();
       return;
     }
+    const body = toRestBody(error);
+    const length = String(Buffer.byteLength(body));
     res
-      .writeHead(error.row.http, { ...error.headers, "content-type": "application/json" })
-      .end(req.method === "HEAD" ? undefined : toRestBody(error));
+      .writeHead(error.row.http, {
+        ...error.headers,
+        "content-type": "application/json",
+        "content-length": length,
+      })
+      .end(req.method === "HEAD" ? undefined : body);
   };
 }
 
