@@ -1,12 +1,33 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromBinary,
+  type MessageShape,
+  mergeFromBinary,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { binaryDepth, DEEPEST } from "./depth.js";
 import { writeJson } from "./json/index.js";
 import { type StreamResponse, StreamResponseSchema } from "./schema.js";
 
 /**
- * Nesting that our own bytes may have. What we stored is a few levels deeper than what a caller may send, and
- * must be readable again, so it is above the 100 of a caller.
+ * Nesting of our own bytes, in protobuf messages. They must be readable again: a task holds what was sent or
+ * reported a few levels further down.
  */
-export const STORED_DEPTH = 1000;
+export const STORED_DEPTH = binaryDepth(DEEPEST + 16);
+
+/** Reads what we wrote ourselves, and kept. */
+export function fromStored<Desc extends DescMessage>(schema: Desc, binary: Uint8Array): MessageShape<Desc> {
+  return fromBinary(schema, binary, { recursionLimit: STORED_DEPTH });
+}
+
+/** Adds a second part of what we wrote ourselves to the first, which it changes. */
+export function mergeStored<Desc extends DescMessage>(
+  schema: Desc,
+  first: MessageShape<Desc>,
+  binary: Uint8Array,
+): MessageShape<Desc> {
+  return mergeFromBinary(schema, first, binary, { recursionLimit: STORED_DEPTH });
+}
 
 /**
  * One item of a stream, shared by all its readers: each form is made at most once, when first asked for.
@@ -34,9 +55,7 @@ export class WireEvent {
   }
 
   get response(): StreamResponse {
-    this.#response ??= fromBinary(StreamResponseSchema, this.#binary as Uint8Array, {
-      recursionLimit: STORED_DEPTH,
-    });
+    this.#response ??= fromStored(StreamResponseSchema, this.#binary as Uint8Array);
     return this.#response;
   }
 

@@ -1,7 +1,9 @@
 import { create, equals } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DEEPEST } from "../../src/protocol/depth.js";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../src/protocol/schema.js";
 import type { FullTaskStore, ListQuery, Scope, TaskWrite } from "../../src/stores/task-store.js";
+import { dataPart, nestedList, nestedObject } from "../support/deep.js";
 import { chunk, createLogWriter, opening, status, text, userMessage } from "../support/log.js";
 
 const { SUBMITTED, WORKING, COMPLETED, FAILED, INPUT_REQUIRED, AUTH_REQUIRED } = TaskState;
@@ -127,6 +129,23 @@ export function taskStoreSuite(name: string, open: OpenStore): void {
         await store.commit(scope, "a", log.write([first, raw], { snapshot: true }));
         expectTask((await store.get(scope, "a"))?.task, log.task());
         expect((await store.get(scope, "a"))?.task.metadata).toEqual({ numbers, nested: { texts } });
+      });
+
+      it.each([49, 100, DEEPEST])("reads back what is nested %i levels deep", async (levels) => {
+        const log = createLogWriter();
+        const data = dataPart(nestedList(levels));
+        const first = opening({
+          id: "a",
+          contextId: "c",
+          history: [{ messageId: "u1", parts: [data] }],
+          metadata: { deep: nestedObject(levels) },
+        });
+        await store.commit(scope, "a", log.write([first]));
+        expectTask((await store.get(scope, "a"))?.task, log.task());
+        const rest = [chunk({ artifactId: "x", parts: [data] }), status(COMPLETED, 1)];
+        await store.commit(scope, "a", log.write(rest, { snapshot: true }));
+        expectTask((await store.get(scope, "a"))?.task, log.task());
+        expectTask((await store.list(scope, everything)).tasks[0], log.task());
       });
 
       it.each(["a:b", "urn:x:1", "A", "a.b", "nul\0x", "__proto__", "x".repeat(128)])(
@@ -301,6 +320,13 @@ export function taskStoreSuite(name: string, open: OpenStore): void {
         expect(record?.kind === "answer" && equals(MessageSchema, record.answer, answer("hello"))).toBe(true);
         expect(await store.get(scope, "unused")).toBeUndefined();
         expect((await store.list(scope, everything)).total).toBe(0);
+      });
+
+      it("finds an answer that is nested deep", async () => {
+        const deep = create(MessageSchema, { messageId: "deep", parts: [dataPart(nestedList(DEEPEST))] });
+        await store.commit(scope, "unused", { kind: "answer", ...key("m1"), answer: deep });
+        const record = await store.byMessage(scope, "m1");
+        expect(record?.kind === "answer" && equals(MessageSchema, record.answer, deep)).toBe(true);
       });
 
       it("gives a key once, whatever the second write is, and keeps nothing of that write", async () => {

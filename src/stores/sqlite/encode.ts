@@ -1,5 +1,6 @@
-import { create, fromBinary, mergeFromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import type { Entry } from "../../protocol/entry.js";
+import { fromStored, mergeStored } from "../../protocol/event.js";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../protocol/schema.js";
 import type { AnswerWrite, MessageKey, Scope, TaskWrite, Write } from "../task-store.js";
 import { checkTaskWrite, statusMsOf } from "../write.js";
@@ -94,6 +95,6 @@ function encodeTask(task: Task): EncodedTask {
 
 /** Without the second half, the task comes without artifacts. */
 export function decodeTask(head: Uint8Array, artifacts: Uint8Array | null): Task {
-  const task = fromBinary(TaskSchema, head);
-  return artifacts?.length ? mergeFromBinary(TaskSchema, task, artifacts) : task;
+  const task = fromStored(TaskSchema, head);
+  return artifacts?.length ? mergeStored(TaskSchema, task, artifacts) : task;
 }

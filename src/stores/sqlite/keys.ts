@@ -1,5 +1,5 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import type { Database } from "better-sqlite3";
+import { fromStored } from "../../protocol/event.js";
 import { MessageSchema } from "../../protocol/schema.js";
 import type { MessageKey, MessageRecord } from "../task-store.js";
 
@@ -56,5 +56,5 @@ export function createMessageKeys(db: Database, now: () => number): MessageKeys 
 /** A row has a task's id or an answer. */
 function toRecord({ digest, task_id, answer }: KeyRow): MessageRecord {
   if (task_id !== null) return { kind: "task", digest, taskId: task_id };
-  return { kind: "answer", digest, answer: fromBinary(MessageSchema, answer as Uint8Array) };
+  return { kind: "answer", digest, answer: fromStored(MessageSchema, answer as Uint8Array) };
 }
