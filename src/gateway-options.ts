@@ -41,7 +41,7 @@ export interface GatewayLimits extends Partial<HttpLimits> {
   readonly messageBytes?: number;
   /** Largest metadata of a message or request, bytes of JSON. Default 64 KiB. */
   readonly metadataBytes?: number;
-  /** Deepest nesting of JSON. Default 100. */
+  /** Levels of objects and lists that a message may have as JSON, whichever wire carries it. Default 100, at most 300. */
   readonly depth?: number;
 }
 

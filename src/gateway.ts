@@ -24,6 +24,7 @@ import type {
   ListenAddress,
 } from "./gateway-options.js";
 import { createMemoryHub } from "./hub/memory.js";
+import { DEEPEST } from "./protocol/depth.js";
 import { A2AService, TaskState } from "./protocol/schema.js";
 import { createAccessLog } from "./server/access-log.js";
 import { createCardPages } from "./server/card-pages.js";
@@ -75,8 +76,12 @@ const DEFAULT_POLICY: AgentPolicy = {
   idempotency: true,
 };
 
-/** The composition root: the only place that knows which implementation stands behind which port. */
+/**
+ * The composition root: the only place that knows which implementation stands behind which port. Rejects with a
+ * RangeError for a depth beyond its bounds, and when the store cannot be opened.
+ */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  checkDepth(options.limits?.depth);
   const core = await createCore(options);
   const { directory, engine, store, retention } = core;
   let state: GatewayStatus["state"] = "starting";
@@ -132,6 +137,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     drain: () => (stopped ??= stop(options.drainMs ?? 10_000)),
     close: () => (stopped ??= stop(0)),
   };
+}
+
+function checkDepth(depth: number | undefined): void {
+  if (depth !== undefined && !(depth >= 1 && depth <= DEEPEST))
+    throw new RangeError(`limits.depth must be from 1 to ${DEEPEST}`);
 }
 
 /** Everything behind the ports. */
@@ -226,7 +236,11 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
     ...httpOptions(options),
   });
   const grpc = createGrpcHost({
-    binding: createGrpcBinding({ dispatcher: core.engine.dispatcher, sides: sides.all }),
+    binding: createGrpcBinding({
+      dispatcher: core.engine.dispatcher,
+      sides: sides.all,
+      maxDepth: options.limits?.depth,
+    }),
     maxBytes: options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES,
     health: sides.health,
     ...(options.tls && { tls: options.tls }),
@@ -279,8 +293,9 @@ function httpRoutes(
   const { engine, directory, metrics, logger } = core;
   const { dispatcher } = engine;
   const maxBytes = options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES;
-  const common = { dispatcher, maxBytes, heartbeatMs: options.streams?.heartbeatMs };
-  const connect = createConnectBinding({ dispatcher, maxBytes, sides: sides.all });
+  const maxDepth = options.limits?.depth;
+  const common = { dispatcher, maxBytes, maxDepth, heartbeatMs: options.streams?.heartbeatMs };
+  const connect = createConnectBinding({ dispatcher, maxBytes, maxDepth, sides: sides.all });
   const jsonrpc = createJsonRpcBinding(common);
   const rest = createRestBinding({ ...common, warn: (text) => logger.warn(text) });
   const mount = (prefixes: readonly string[] | undefined, binding: HttpBinding) =>

@@ -1,14 +1,32 @@
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
+import { binaryDepth, isDeeper, tooDeep } from "../protocol/depth.js";
 
 /**
- * Reads protobuf bytes from a caller. Throws INVALID_ARGUMENT for what is no message of this type: malformed or
- * cut bytes, invalid UTF-8, nesting beyond 100. Unknown fields are kept.
+ * Reads protobuf bytes from a caller. Throws INVALID_ARGUMENT for what is no message of this type (malformed or
+ * cut bytes, invalid UTF-8), and for a message that would be deeper than `maxDepth` as JSON, exactly as the JSON
+ * wires do. Unknown fields are kept.
  */
-export function decodeBinary<Desc extends DescMessage>(schema: Desc, bytes: Uint8Array): MessageShape<Desc> {
+export function decodeBinary<Desc extends DescMessage>(
+  schema: Desc,
+  bytes: Uint8Array,
+  maxDepth: number,
+): MessageShape<Desc> {
+  const message = parse(schema, bytes, maxDepth);
+  if (isDeeper(schema, message, maxDepth)) throw tooDeep(maxDepth);
+  return message;
+}
+
+function parse<Desc extends DescMessage>(
+  schema: Desc,
+  bytes: Uint8Array,
+  maxDepth: number,
+): MessageShape<Desc> {
   try {
-    return fromBinary(schema, bytes);
+    return fromBinary(schema, bytes, { recursionLimit: binaryDepth(maxDepth) });
   } catch (cause) {
+    // protobuf-es has one class for all that it finds wrong.
+    if (cause instanceof Error && cause.message.includes("maximum recursion depth")) throw tooDeep(maxDepth);
     throw new A2AError("INVALID_ARGUMENT", { text: `The message is not a valid ${schema.name}.`, cause });
   }
 }

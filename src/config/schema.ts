@@ -95,7 +95,9 @@ export const configSchema = z.strictObject({
       metadataBytes: size(0, 2_147_483_647)
         .prefault("64 KiB")
         .describe("Largest metadata of a message or request, as JSON."),
-      depth: count(2, 1000).prefault(100).describe("Deepest nesting of JSON and of messages."),
+      depth: count(2, 300)
+        .prefault(100)
+        .describe("Levels of objects and lists that a message may have as JSON, whichever wire carries it."),
       headerBytes: size(1024, 1_048_576).prefault("16 KiB").describe("Largest header section of a request."),
       targetBytes: size(256, 1_048_576).prefault("8 KiB").describe("Longest request target, query included."),
       headersMs: duration(100)

@@ -8,8 +8,8 @@ export type Outgoing = WireEvent | Message;
 
 /** How messages are written on the wire. */
 export interface Codec {
-  /** Throws INVALID_ARGUMENT or PARSE_ERROR for bytes that are no message of this type. */
-  decode(schema: DescMessage, bytes: Uint8Array): Message;
+  /** Throws INVALID_ARGUMENT or PARSE_ERROR for bytes that are no message of this type or deeper than `maxDepth` as JSON. */
+  decode(schema: DescMessage, bytes: Uint8Array, maxDepth: number): Message;
   encode(schema: DescMessage, outgoing: Outgoing): Uint8Array;
 }
 
@@ -21,7 +21,7 @@ export const PROTO: Codec = {
 
 /** The same strict reader and REQUIRED-aware writer as on the other JSON wires. */
 export const JSON_CODEC: Codec = {
-  decode: readJson,
+  decode: (schema, bytes, maxDepth) => readJson(schema, bytes, { maxDepth }),
   encode: (schema, outgoing) =>
     Buffer.from(outgoing instanceof WireEvent ? outgoing.json : writeJson(schema, outgoing)),
 };

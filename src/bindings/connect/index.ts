@@ -2,6 +2,7 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Dispatcher } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
+import { DEFAULT_DEPTH } from "../../protocol/depth.js";
 import { A2AService } from "../../protocol/schema.js";
 import { type HttpBinding, type HttpRequest, type HttpResponse, pathOf } from "../http.js";
 import type { SideService } from "../side-service.js";
@@ -19,6 +20,8 @@ export interface ConnectBindingOptions {
   readonly sides?: readonly SideService[];
   /** Largest message in bytes, decompressed. */
   readonly maxBytes: number;
+  /** Levels of objects and lists that a message may have as JSON. Default 100. */
+  readonly maxDepth?: number | undefined;
 }
 
 const ALLOW = { allow: "POST, OPTIONS" };
@@ -28,7 +31,7 @@ const ALLOW = { allow: "POST, OPTIONS" };
  * that is called with a media type of these protocols: what is not there is UNIMPLEMENTED in the caller's protocol.
  */
 export function createConnectBinding(options: ConnectBindingOptions): HttpBinding {
-  const { dispatcher, services = [A2AService], sides = [], maxBytes } = options;
+  const { dispatcher, services = [A2AService], sides = [], maxBytes, maxDepth = DEFAULT_DEPTH } = options;
   const endpoints = createEndpoints(dispatcher, services, sides);
   const all = [...services, ...sides.map(({ service }) => service)];
   const prefixes = all.map(({ typeName }) => `/${typeName}/`);
@@ -51,7 +54,7 @@ export function createConnectBinding(options: ConnectBindingOptions): HttpBindin
     if (endpoint === undefined) return refuse(format, new A2AError("METHOD_NOT_FOUND"));
     if (format === undefined || !fits(format, endpoint))
       return refuse(undefined, wrongType(endpoint), endpoint);
-    const opening = { endpoint, format, request, maxBytes };
+    const opening = { endpoint, format, request, maxBytes, maxDepth };
     return format.framing === "bare" ? answerUnary(opening) : answerStream(opening, format.framing);
   };
 

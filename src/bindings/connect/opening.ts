@@ -16,6 +16,8 @@ export interface Opening {
   readonly request: HttpRequest;
   /** Largest message in bytes, decompressed. */
   readonly maxBytes: number;
+  /** Levels of objects and lists that a message may have as JSON. */
+  readonly maxDepth: number;
 }
 
 /** A call that has begun. */
@@ -86,10 +88,10 @@ async function* readRequests(
   compression: Compression,
   { traffic }: RpcCall,
 ): AsyncGenerator<Message, void> {
-  const { endpoint, format } = opening;
+  const { endpoint, format, maxDepth } = opening;
   for await (const bytes of readMessages(opening, compression)) {
     traffic.received += bytes.byteLength;
-    yield format.codec.decode(endpoint.method.input, bytes);
+    yield format.codec.decode(endpoint.method.input, bytes, maxDepth);
   }
 }
 

@@ -14,15 +14,21 @@ const IMPLIED_VERSION = "1.0";
 
 type RequestCall = GrpcCall & { readonly request: Buffer };
 
+/** A method and what its handler needs. */
+export interface DispatchedMethod {
+  readonly dispatcher: Dispatcher;
+  readonly method: DescMethod;
+  readonly open: OpenCalls;
+  /** Levels of objects and lists that a message may have as JSON. */
+  readonly maxDepth: number;
+}
+
 /** Answers a unary method through the dispatcher. */
-export function dispatchedUnary(
-  dispatcher: Dispatcher,
-  method: DescMethod,
-  open: OpenCalls,
-): handleUnaryCall<Buffer, Buffer> {
+export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffer, Buffer> {
+  const { method, open } = served;
   const answer = async (call: RequestCall, signal: CallSignal): Promise<Buffer> => {
     const traffic = { received: call.request.length, sent: 0 };
-    const reply = await dispatch({ dispatcher, method, call, signal, traffic });
+    const reply = await dispatch({ ...served, call, signal, traffic });
     if (reply.kind === "stream")
       throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
     const bytes = asBuffer(toBinary(method.output, reply.message));
@@ -45,16 +51,13 @@ export function dispatchedUnary(
 }
 
 /** Answers a streaming method through the dispatcher; an event is encoded once for all its readers. */
-export function dispatchedStream(
-  dispatcher: Dispatcher,
-  method: DescMethod,
-  open: OpenCalls,
-): handleServerStreamingCall<Buffer, Buffer> {
+export function dispatchedStream(served: DispatchedMethod): handleServerStreamingCall<Buffer, Buffer> {
+  const { open } = served;
   return async (call) => {
     const signal = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
     try {
-      const reply = await abortable(dispatch({ dispatcher, method, call, signal, traffic }), signal.signal);
+      const reply = await abortable(dispatch({ ...served, call, signal, traffic }), signal.signal);
       if (reply.kind === "unary")
         throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
       sendHeaders(call, reply);
@@ -73,18 +76,17 @@ export function dispatchedStream(
   };
 }
 
-interface Dispatch {
-  readonly dispatcher: Dispatcher;
-  readonly method: DescMethod;
+interface Dispatch extends DispatchedMethod {
   readonly call: RequestCall;
   readonly signal: CallSignal;
   readonly traffic: Traffic;
 }
 
-async function dispatch({ dispatcher, method, call, signal, traffic }: Dispatch): Promise<Reply> {
+async function dispatch(dispatching: Dispatch): Promise<Reply> {
+  const { dispatcher, method, maxDepth, call, signal, traffic } = dispatching;
   let request: Message;
   try {
-    request = decodeBinary(method.input, call.request);
+    request = decodeBinary(method.input, call.request, maxDepth);
   } catch (thrown) {
     throw dispatcher.refuse({ wire: "grpc", traffic, method }, thrown);
   }

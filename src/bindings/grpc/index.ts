@@ -3,6 +3,7 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { ServiceDefinition, UntypedHandleCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { Dispatcher } from "../../core/context.js";
 import type { A2AError } from "../../errors.js";
+import { DEFAULT_DEPTH } from "../../protocol/depth.js";
 import { A2AService } from "../../protocol/schema.js";
 import type { SideService } from "../side-service.js";
 import { dispatchedStream, dispatchedUnary } from "./dispatched.js";
@@ -17,6 +18,8 @@ export interface GrpcBindingOptions {
   readonly services?: readonly DescService[];
   /** Services answered beside it: health, reflection. */
   readonly sides?: readonly SideService[];
+  /** Levels of objects and lists that a message may have as JSON. Default 100. */
+  readonly maxDepth?: number | undefined;
 }
 
 /** A service as grpc-js takes it. */
@@ -37,17 +40,17 @@ export interface GrpcBinding {
  * binding decodes and encodes, so that malformed protobuf is INVALID_ARGUMENT by our table.
  */
 export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
-  const { dispatcher, services = [A2AService], sides = [] } = options;
+  const { dispatcher, services = [A2AService], sides = [], maxDepth = DEFAULT_DEPTH } = options;
   const open = createOpenCalls();
   const dispatched = (method: DescMethod): UntypedHandleCall => {
     refuseManyRequests(method);
     const create = method.methodKind === "unary" ? dispatchedUnary : dispatchedStream;
-    return create(dispatcher, method, open);
+    return create({ dispatcher, method, open, maxDepth });
   };
   return {
     services: [
       ...services.map((service) => serve(service, dispatched)),
-      ...sides.map((side) => serve(side.service, (method) => sideHandler(side, method, open))),
+      ...sides.map((side) => serve(side.service, (method) => sideHandler({ side, method, open, maxDepth }))),
     ],
     interrupt: open.interrupt,
   };

@@ -12,25 +12,36 @@ import type { OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus } from "./status.js";
 import { type StreamCall, writeAll } from "./writer.js";
 
+/** A method and what its handler needs. */
+export interface SideMethod {
+  readonly side: SideService;
+  readonly method: DescMethod;
+  readonly open: OpenCalls;
+  /** Levels of objects and lists that a message may have as JSON. */
+  readonly maxDepth: number;
+}
+
 /** The handler of a side service's method. Throws an Error for a kind of method that none of them has. */
-export function sideHandler(side: SideService, method: DescMethod, open: OpenCalls): UntypedHandleCall {
+export function sideHandler(served: SideMethod): UntypedHandleCall {
+  const { method } = served;
   switch (method.methodKind) {
     case "unary":
-      return sideUnary(side, method, open);
+      return sideUnary(served);
     case "server_streaming":
-      return sideStream(side, method, open);
+      return sideStream(served);
     case "bidi_streaming":
-      return sideBidi(side, method, open);
+      return sideBidi(served);
     case "client_streaming":
       throw new Error(`${method.parent.typeName}.${method.name} streams requests to one answer.`);
   }
 }
 
-function sideUnary(side: SideService, method: DescMethod, open: OpenCalls): handleUnaryCall<Buffer, Buffer> {
+function sideUnary(served: SideMethod): handleUnaryCall<Buffer, Buffer> {
+  const { side, method, open } = served;
   return async (call, callback) => {
     const signal = open.add(call);
     try {
-      for await (const message of side.answer(method, decode(method, [call.request]), signal.signal)) {
+      for await (const message of side.answer(method, decode(served, [call.request]), signal.signal)) {
         callback(null, asBuffer(toBinary(method.output, message)));
         return;
       }
@@ -43,44 +54,31 @@ function sideUnary(side: SideService, method: DescMethod, open: OpenCalls): hand
   };
 }
 
-function sideStream(
-  side: SideService,
-  method: DescMethod,
-  open: OpenCalls,
-): handleServerStreamingCall<Buffer, Buffer> {
-  return (call) => answer(call, [call.request], { side, method, open });
+function sideStream(served: SideMethod): handleServerStreamingCall<Buffer, Buffer> {
+  return (call) => answer(call, [call.request], served);
 }
 
-function sideBidi(
-  side: SideService,
-  method: DescMethod,
-  open: OpenCalls,
-): handleBidiStreamingCall<Buffer, Buffer> {
+function sideBidi(served: SideMethod): handleBidiStreamingCall<Buffer, Buffer> {
   // Without the option the stream, whose other half still writes, is destroyed when its requests end.
-  return (call) => answer(call, call.iterator({ destroyOnReturn: false }), { side, method, open });
-}
-
-interface SideMethod {
-  readonly side: SideService;
-  readonly method: DescMethod;
-  readonly open: OpenCalls;
+  return (call) => answer(call, call.iterator({ destroyOnReturn: false }), served);
 }
 
 async function answer(
   call: StreamCall,
   requests: Iterable<Buffer> | AsyncIterable<Buffer>,
-  { side, method, open }: SideMethod,
+  served: SideMethod,
 ): Promise<void> {
+  const { side, method, open } = served;
   const calling = open.add(call);
   const { signal } = calling;
-  const messages = side.answer(method, decode(method, requests), signal);
+  const messages = side.answer(method, decode(served, requests), signal);
   await writeAll(call, messages, { signal, encode: (message) => asBuffer(toBinary(method.output, message)) });
   open.remove(calling);
 }
 
 async function* decode(
-  method: DescMethod,
+  { method, maxDepth }: SideMethod,
   requests: Iterable<Buffer> | AsyncIterable<Buffer>,
 ): AsyncGenerator<Message, void> {
-  for await (const bytes of requests) yield decodeBinary(method.input, bytes);
+  for await (const bytes of requests) yield decodeBinary(method.input, bytes, maxDepth);
 }

@@ -1,6 +1,7 @@
 import type { DescMethod, DescService, JsonValue, Message } from "@bufbuild/protobuf";
 import type { Call, Dispatcher, Reply, ReplyHeaders, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
+import { DEFAULT_DEPTH } from "../../protocol/depth.js";
 import type { WireEvent } from "../../protocol/event.js";
 import { readJsonValue, writeJson } from "../../protocol/json/index.js";
 import { A2AService } from "../../protocol/schema.js";
@@ -49,10 +50,12 @@ export interface RpcEngineOptions {
   readonly dispatcher: Dispatcher;
   /** Services whose methods are served by their names. Default: A2AService. */
   readonly services?: readonly DescService[] | undefined;
+  /** Levels of objects and lists that params may have. Default 100. */
+  readonly maxDepth?: number | undefined;
 }
 
 export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
-  const { dispatcher, services = [A2AService] } = options;
+  const { dispatcher, services = [A2AService], maxDepth = DEFAULT_DEPTH } = options;
   const methods = new Map(
     services.flatMap((service) => service.methods.map((method) => [method.name, method])),
   );
@@ -83,7 +86,7 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
     async answer(request) {
       const { source, traffic } = request;
       traffic.received += Buffer.byteLength(source);
-      const { id, envelope } = readEnvelope(source);
+      const { id, envelope } = readEnvelope(source, maxDepth);
       if (envelope instanceof A2AError) return refuse(traffic, envelope, id);
       const method = methods.get(envelope.method);
       if (method === undefined) return refuse(traffic, new A2AError("METHOD_NOT_FOUND"), id);

@@ -17,18 +17,21 @@ export interface Received {
   readonly envelope: Envelope | A2AError;
 }
 
-/** Levels of nesting that a request may have: params have as many as a REST body, the envelope is one around them. */
-const MAX_DEPTH = 101;
+/** Levels of the envelope itself, around the params. */
+const ENVELOPE_DEPTH = 1;
 
 /** Characters of an id. It is sent back with every event of a stream. */
 const LONGEST_ID = 1024;
 
-/** Reads one request. What is wrong with it is returned, since its answer needs the id all the same. */
-export function readEnvelope(source: string | Uint8Array): Received {
+/**
+ * Reads one request, whose params may have `maxDepth` levels of objects and lists. What is wrong with it is
+ * returned, since its answer needs the id all the same.
+ */
+export function readEnvelope(source: string | Uint8Array, maxDepth: number): Received {
   let text = "";
   try {
     text = typeof source === "string" ? source : decodeUtf8(source);
-    const value = parseJson(text, { maxDepth: MAX_DEPTH, exact: true });
+    const value = parseJson(text, { maxDepth, outerDepth: ENVELOPE_DEPTH, exact: true });
     const object = asRequest(value);
     const id = idOf(text, object);
     return {

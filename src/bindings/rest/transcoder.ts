@@ -1,5 +1,6 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { A2AError } from "../../errors.js";
+import { DEFAULT_DEPTH } from "../../protocol/depth.js";
 import { decodeSegment, decodeSegments } from "./escapes.js";
 import { type Failure, failure, invalid } from "./failure.js";
 import { contradicts, place } from "./fields.js";
@@ -66,7 +67,7 @@ export function createTranscoder(
   services: readonly DescService[],
   options: TranscoderOptions = {},
 ): Transcoder {
-  const { maxTargetBytes = 16_384, maxParameters = 1000, maxDepth = 100, strict = false } = options;
+  const { maxTargetBytes = 16_384, maxParameters = 1000, maxDepth = DEFAULT_DEPTH, strict = false } = options;
   const routes = services.flatMap((service) => routesOf(service, options));
   const router = createRouter<Route>();
   for (const route of routes) addRoute(router.shape(route.template.segments, route.template.verb), route);

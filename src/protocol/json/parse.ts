@@ -1,13 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { A2AError } from "../../errors.js";
+import { DEFAULT_DEPTH, tooDeep } from "../depth.js";
 import { parseDelicate } from "./parse-delicate.js";
 import { scan } from "./scan.js";
 
 /** How a JSON text is parsed. */
 export interface ParseOptions {
-  /** Levels of objects and lists that the text may have. Default 100. */
+  /** Levels of objects and lists that a message may have. Default 100. */
   readonly maxDepth?: number;
+  /** Levels of the text around the message, which do not count. Default 0. */
+  readonly outerDepth?: number;
   /**
    * Keep integers beyond 2^53 exact. They are then objects that only `readJsonValue` understands. Default
    * false: they lose precision, as in JavaScript.
@@ -20,14 +23,10 @@ export interface ParseOptions {
  * repeats a key, nests too deep, holds half a surrogate pair or a number that no double can hold.
  */
 export function parseJson(source: string | Uint8Array, options: ParseOptions = {}): JsonValue {
-  const { maxDepth = 100, exact = false } = options;
+  const { maxDepth = DEFAULT_DEPTH, outerDepth = 0, exact = false } = options;
   const text = typeof source === "string" ? source : decodeUtf8(source);
-  const { keys, tooDeep, delicate } = scan(text, maxDepth);
-  if (tooDeep) {
-    throw new A2AError("INVALID_ARGUMENT", {
-      text: `The JSON is nested too deep: more than ${maxDepth} levels.`,
-    });
-  }
+  const { keys, deeper, delicate } = scan(text, maxDepth + outerDepth);
+  if (deeper) throw tooDeep(maxDepth);
   const value = parseNative(text);
   // A repeated key leaves fewer keys in the value than in the text.
   const careful = delicate || countKeys(value) !== keys || !isWellFormed(text);

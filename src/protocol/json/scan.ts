@@ -3,7 +3,7 @@ export interface Scan {
   /** Colons outside strings: in a well-formed text, the number of keys. */
   readonly keys: number;
   /** True when the nesting passes the limit; the pass stops there. */
-  readonly tooDeep: boolean;
+  readonly deeper: boolean;
   /** True when `JSON.parse` may lose something: a long number, an exponent, an escaped surrogate. */
   readonly delicate: boolean;
 }
@@ -51,10 +51,10 @@ export function scan(text: string, maxDepth: number): Scan {
       }
     } else if (unit === COLON) keys++;
     else if (unit === OPEN_LIST || unit === OPEN_OBJECT) {
-      if (++depth > maxDepth) return { keys, tooDeep: true, delicate };
+      if (++depth > maxDepth) return { keys, deeper: true, delicate };
     } else if (unit === CLOSE_LIST || unit === CLOSE_OBJECT) depth--;
   }
-  return { keys, tooDeep: false, delicate };
+  return { keys, deeper: false, delicate };
 }
 
 function indexOrEnd(text: string, search: string, from: number): number {

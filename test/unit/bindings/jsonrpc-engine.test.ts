@@ -189,7 +189,7 @@ describe("params", () => {
   it("B42: too deep, with the id", async () => {
     const deep = `{"metadata":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`;
     expect(await text(request(deep))).toBe(
-      error("1", -32602, "The JSON is nested too deep: more than 101 levels."),
+      error("1", -32602, "The message is nested too deep: more than 100 levels."),
     );
   });
 

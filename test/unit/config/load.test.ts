@@ -179,7 +179,7 @@ zzz: 1
       'switchyard.yaml:11: cors.origins: must be a list, not "https://a.example".',
       '--grpc: grpc: must be HOST:PORT such as 127.0.0.1:8080 or [::1]:8080, or "off", not "50051".',
       'switchyard.yaml:1: http: must be HOST:PORT such as 127.0.0.1:8080 or [::1]:8080, not "127.0.0.1".',
-      "switchyard.yaml:4: limits.depth: must be a whole number from 2 to 1000, not 1.",
+      "switchyard.yaml:4: limits.depth: must be a whole number from 2 to 300, not 1.",
       'switchyard.yaml:3: limits.messageByte: there is no such setting; did you mean "messageBytes"?',
       'SWITCHYARD_LOG: log.level: must be one of "trace", "debug", "info", "warn", "error", "fatal", "silent", not "infoo". Did you mean "info"?',
       'switchyard.yaml:10: publicUrl: must be an http or https URL without query and fragment, such as https://agents.example.com, not "ftp://example.com".',

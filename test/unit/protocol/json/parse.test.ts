@@ -96,7 +96,7 @@ describe("what JavaScript lets pass is INVALID_ARGUMENT", () => {
     for (const text of [nested(101), nested(10_000), "[".repeat(1_000_000), '{"a":'.repeat(10_000)]) {
       const error = failure(text);
       expect(error.reason).toBe("INVALID_ARGUMENT");
-      expect(error.message).toBe("The JSON is nested too deep: more than 100 levels.");
+      expect(error.message).toBe("The message is nested too deep: more than 100 levels.");
     }
     expect(failure(nested(4), 3).reason).toBe("INVALID_ARGUMENT");
     expect(parseJson(nested(3), { maxDepth: 3 })).toEqual([[[]]]);
