@@ -221,9 +221,13 @@ export interface ErrorOptions {
   readonly cause?: unknown;
 }
 
+/** Marks the errors of every copy of this module: an agent's file may bring a copy of its own. */
+const BRAND = Symbol.for("switchyard.A2AError");
+
 /** The only error that leaves an operation. Its row says how each wire shows it. */
 export class A2AError extends Error {
   override readonly name = "A2AError";
+  readonly [BRAND] = true;
   readonly row: ErrorRow;
   readonly violations: readonly FieldViolation[];
   readonly metadata: Readonly<Record<string, string>>;
@@ -247,13 +251,30 @@ export class A2AError extends Error {
   }
 
   /**
-   * The only way from anything thrown to an error that may be sent. An A2AError stays itself; anything else
-   * becomes INTERNAL with a fixed text and a fresh error id, and is kept as the cause for the log.
+   * The only way from anything thrown to an error that may be sent. An A2AError stays itself, and one of another
+   * copy of this module becomes one of ours; anything else becomes INTERNAL with a fixed text and a fresh error
+   * id, and is kept as the cause for the log.
    */
   static from(thrown: unknown): A2AError {
     if (thrown instanceof A2AError) return thrown;
+    if (isForeign(thrown)) return new A2AError(thrown.reason, { ...optionsOf(thrown), text: thrown.message });
     return new A2AError("INTERNAL", { cause: thrown, errorId: crypto.randomUUID() });
   }
+}
+
+function isForeign(thrown: unknown): thrown is A2AError {
+  return thrown instanceof Error && BRAND in thrown && ERRORS.has((thrown as A2AError).reason);
+}
+
+function optionsOf({ violations, metadata, headers, retryAfterMs, errorId, cause }: A2AError): ErrorOptions {
+  return {
+    violations,
+    metadata,
+    headers,
+    cause,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(errorId !== undefined && { errorId }),
+  };
 }
 
 /** INVALID_ARGUMENT about one field. */
