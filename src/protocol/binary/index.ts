@@ -1,0 +1,3 @@
+/** The door to the protobuf codec. */
+export { decodeBinary } from "./decode.js";
+export { encodeBinary } from "./encode.js";
