@@ -1,10 +1,5 @@
-import {
-  type DescMessage,
-  fromBinary,
-  type MessageShape,
-  mergeFromBinary,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import { decodeBinary, encodeBinary } from "./binary/index.js";
 import { binaryDepth, DEEPEST } from "./depth.js";
 import { writeJson } from "./json/index.js";
 import { type StreamResponse, StreamResponseSchema } from "./schema.js";
@@ -17,16 +12,7 @@ export const STORED_DEPTH = binaryDepth(DEEPEST + 16);
 
 /** Reads what we wrote ourselves, and kept. */
 export function fromStored<Desc extends DescMessage>(schema: Desc, binary: Uint8Array): MessageShape<Desc> {
-  return fromBinary(schema, binary, { recursionLimit: STORED_DEPTH });
-}
-
-/** Adds a second part of what we wrote ourselves to the first, which it changes. */
-export function mergeStored<Desc extends DescMessage>(
-  schema: Desc,
-  first: MessageShape<Desc>,
-  binary: Uint8Array,
-): MessageShape<Desc> {
-  return mergeFromBinary(schema, first, binary, { recursionLimit: STORED_DEPTH });
+  return decodeBinary(schema, binary, STORED_DEPTH);
 }
 
 /**
@@ -66,7 +52,7 @@ export class WireEvent {
 
   /** The StreamResponse as protobuf. */
   get binary(): Uint8Array {
-    this.#binary ??= toBinary(StreamResponseSchema, this.response);
+    this.#binary ??= encodeBinary(StreamResponseSchema, this.response);
     return this.#binary;
   }
 

@@ -1,6 +1,7 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { encodeBinary } from "../../protocol/binary/index.js";
 import type { Entry } from "../../protocol/entry.js";
-import { fromStored, mergeStored } from "../../protocol/event.js";
+import { fromStored } from "../../protocol/event.js";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../protocol/schema.js";
 import type { AnswerWrite, MessageKey, Scope, TaskWrite, Write } from "../task-store.js";
 import { checkTaskWrite, statusMsOf } from "../write.js";
@@ -78,7 +79,7 @@ function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): Encode
 }
 
 function encodeAnswerWrite(scope: Scope, { messageKey, answer }: AnswerWrite): EncodedAnswerWrite {
-  return { kind: "answer", scope, messageKey, answer: toBinary(MessageSchema, answer) };
+  return { kind: "answer", scope, messageKey, answer: encodeBinary(MessageSchema, answer) };
 }
 
 function encodeEntry({ seq, event }: Entry): EncodedEntry {
@@ -88,13 +89,12 @@ function encodeEntry({ seq, event }: Entry): EncodedEntry {
 
 function encodeTask(task: Task): EncodedTask {
   return {
-    head: toBinary(TaskSchema, { ...task, artifacts: [] }),
-    artifacts: toBinary(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+    head: encodeBinary(TaskSchema, { ...task, artifacts: [] }),
+    artifacts: encodeBinary(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
   };
 }
 
 /** Without the second half, the task comes without artifacts. */
 export function decodeTask(head: Uint8Array, artifacts: Uint8Array | null): Task {
-  const task = fromStored(TaskSchema, head);
-  return artifacts?.length ? mergeStored(TaskSchema, task, artifacts) : task;
+  return fromStored(TaskSchema, artifacts?.length ? Buffer.concat([head, artifacts]) : head);
 }
