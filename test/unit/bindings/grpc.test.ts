@@ -41,7 +41,10 @@ function clientOf({ grpcPort }: RpcHosts) {
 
 /** A client that sends bytes as they are. */
 function rawClient(port: number, creds = credentials.createInsecure()): Client {
-  const client = new Client(`127.0.0.1:${port}`, creds, { "grpc.use_local_subchannel_pool": 1 });
+  const client = new Client(`127.0.0.1:${port}`, creds, {
+    "grpc.use_local_subchannel_pool": 1,
+    "grpc.ssl_target_name_override": "localhost",
+  });
   cleanUps.push(() => client.close());
   return client;
 }
