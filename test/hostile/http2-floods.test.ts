@@ -18,6 +18,15 @@ function frameOf(type: number, flags: number, stream: number, payload: Uint8Arra
   return Buffer.concat([head, payload]);
 }
 
+function literal(name: string, value: string): Buffer {
+  return Buffer.concat([
+    Buffer.from([0, name.length]),
+    Buffer.from(name),
+    Buffer.from([value.length]),
+    Buffer.from(value),
+  ]);
+}
+
 /** HPACK: POST, http, path and content type of a gRPC call, by literals without indexing. */
 function callHeaders(): Buffer {
   const literal = (name: string, value: string) =>
@@ -35,6 +44,20 @@ function callHeaders(): Buffer {
     literal("content-type", "application/grpc"),
     literal("te", "trailers"),
   ]);
+}
+
+const RST_STREAM = 3;
+
+interface Frame {
+  readonly type: number;
+  readonly stream: number;
+}
+
+function framesIn(bytes: Buffer): Frame[] {
+  if (bytes.length < 9) return [];
+  const end = 9 + bytes.readUIntBE(0, 3);
+  const frame = { type: bytes.readUInt8(3), stream: bytes.readUInt32BE(5) };
+  return [frame, ...framesIn(bytes.subarray(end))];
 }
 
 const repeated = (count: number, one: (index: number) => Buffer) =>
@@ -74,6 +97,31 @@ const FLOODS: readonly (readonly [string, Buffer])[] = [
   ["frames of an unknown type", repeated(50_000, () => frameOf(0xfa, 0, 0, Buffer.alloc(4)))],
   ["a frame larger than allowed", frameOf(0, 0, 1, Buffer.alloc(70_000))],
   ["garbage", Buffer.alloc(100_000, 0xa5)],
+];
+
+const LITERAL = {
+  ":method": "POST",
+  ":scheme": "http",
+  ":path": "/lf.a2a.v1.A2AService/GetTask",
+  ":authority": "test",
+};
+
+type Fields = readonly (readonly [string, string])[];
+
+/** Header fields that break the protocol: the call is reset. */
+const BREAKING: readonly (readonly [title: string, fields: Fields])[] = [
+  ["an upper-case name", [...Object.entries(LITERAL), ["X-A", "b"]]],
+  ["no path", Object.entries(LITERAL).filter(([name]) => name !== ":path")],
+  ["two paths", [...Object.entries(LITERAL), [":path", "/other"]]],
+  ["a pseudo field after an ordinary one", [["x-a", "b"], ...Object.entries(LITERAL)]],
+  ["a field of the connection", [...Object.entries(LITERAL), ["connection", "keep-alive"]]],
+];
+
+/** Header fields that are dropped: the call is answered as if they were not there. */
+const DROPPED: readonly (readonly [title: string, field: readonly [string, string]])[] = [
+  ["a line break in a value", ["a2a-version", "1.0\r\nx-c: d"]],
+  ["a NUL in a value", ["a2a-version", "1.0\0"]],
+  ["a line break in a name", ["x-a\r\na2a-version", "2.0"]],
 ];
 
 /** A flood costs its server some hundred milliseconds on an idle machine; a test machine is not idle. */
@@ -117,6 +165,29 @@ describe.each(["http", "grpc"] as const)("floods on the %s port", (port) => {
     expect(await honestCallMs()).toBeLessThan(PATIENCE_MS);
     attacker.destroy();
     expect(await honestCallMs()).toBeLessThan(PATIENCE_MS);
+  });
+
+  async function framesFor(fields: Fields): Promise<readonly Frame[]> {
+    const raw = await openSocket(gateway[port]);
+    const block = Buffer.concat(fields.map(([name, value]) => literal(name, value)));
+    const goaway = frameOf(7, 0, 0, Buffer.alloc(8));
+    raw.write(Buffer.concat([PREFACE, SETTINGS, frameOf(1, 5, 1, block), goaway]));
+    return framesIn(await raw.closed()).filter(({ stream }) => stream === 1);
+  }
+
+  test.each(BREAKING)("a call with %s is reset and nothing more", async (_title, fields) => {
+    expect((await framesFor(fields)).filter(({ type }) => type !== RST_STREAM)).toEqual([]);
+    await honestCallMs();
+  });
+
+  test.each(DROPPED)("of a call with %s the field is dropped", async (_title, field) => {
+    const call = [
+      ...Object.entries(LITERAL),
+      ["content-type", "application/grpc"],
+      ["te", "trailers"],
+    ] as const;
+    const plain = await framesFor(call as Fields);
+    expect(await framesFor([...(call as Fields), field])).toEqual(plain);
   });
 
   test("a client that resets its calls does not disturb its other calls", async () => {

@@ -94,10 +94,25 @@ const JSON_ROWS = rows([
     `{"message":${GOOD}},"__proto__":{"tenant":"x"},"constructor":1,"toString":null}`,
     "ok",
   ],
+  ["an unknown field with 100 000 keys", `{"message":${GOOD}},"future":{${wide(100_000)}}}`, "ok"],
+  [
+    "metadata with 100 000 keys, over its limit",
+    `{"message":${GOOD},"metadata":{${wide(100_000)}}}}`,
+    "INVALID_ARGUMENT",
+  ],
+  [
+    "a list of 100 000 parts",
+    `{"message":{"messageId":"$","role":"ROLE_USER","parts":[${'{"text":"hi"},'.repeat(99_999)}{"text":"hi"}]}}`,
+    "ok",
+  ],
   ["white space everywhere", ` {\n\t"message" : ${GOOD} } \r\n } `, "ok"],
   ["escapes for plain characters", `{"\\u006dessage":${GOOD}}}`, "ok"],
   ["a metadata key of Object.prototype", `{"message":${GOOD},"metadata":{"__proto__":{"a":1}}}}`, "ok"],
 ]);
+
+function wide(keys: number): string {
+  return Array.from({ length: keys }, (_, index) => `"${index}":0`).join(",");
+}
 
 const protobuf = (...bytes: (number | string)[]) =>
   Buffer.concat(
@@ -171,7 +186,7 @@ let fresh = 0;
 
 beforeAll(async () => {
   const agent = createScriptedAgent({ hi: [{ message: "ho" }], "": [{ message: "hum" }] });
-  gateway = await startGateway({ agents: [{ agent }], limits: { messageBytes: MEBIBYTE } });
+  gateway = await startGateway({ agents: [{ agent }], limits: { messageBytes: 4 * MEBIBYTE } });
 });
 afterAll(() => gateway.close());
 
@@ -191,7 +206,7 @@ describe.each(RAW_WIRES)("messages over $name", (wire) => {
   });
 
   test("a message larger than the limit is refused as too large", async () => {
-    const text = "x".repeat(2 * MEBIBYTE);
+    const text = "x".repeat(5 * MEBIBYTE);
     const answer = await client.ask({ method: "SendMessage", message: Buffer.from(text) });
     expectAnswer(answer, "TOO_LARGE");
   });

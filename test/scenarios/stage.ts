@@ -1,6 +1,8 @@
+import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { createMemoryStore } from "../../src/stores/index.js";
 import type { FullTaskStore } from "../../src/stores/task-store.js";
-import { startGateway } from "../support/gateway.js";
+import { startGateway, type TestGateway } from "../support/gateway.js";
 import { createQuietStore } from "../support/quiet-store.js";
 import { createScriptedAgent, type ScriptedAgent, scriptedCard } from "../support/scripted-agent.js";
 import type { Wire, WireClient } from "../support/wires/index.js";
@@ -53,8 +55,20 @@ export async function setStage(wire: Wire, kept: FullTaskStore = createMemorySto
     agent,
     quiet,
     close: async () => {
+      await expectNothingLeft(gateway);
       await client.close();
       await gateway.close();
     },
   };
+}
+
+/** Clients that leave are noticed by their sockets, which takes a moment. */
+async function expectNothingLeft({ gateway }: TestGateway): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const { runs, openStreams } = await gateway.status();
+    if (runs === 0 && openStreams === 0) return;
+    await delay(5);
+  }
+  const { runs, openStreams } = await gateway.status();
+  assert.deepEqual({ runs, openStreams }, { runs: 0, openStreams: 0 }, "no run and no reader is left over");
 }
