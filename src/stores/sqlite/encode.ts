@@ -87,10 +87,12 @@ function encodeEntry({ seq, event }: Entry): EncodedEntry {
   return { seq, number: event.number, artifact, binary: event.binary };
 }
 
+const NOTHING = create(TaskSchema);
+
 function encodeTask(task: Task): EncodedTask {
   return {
-    head: encodeBinary(TaskSchema, { ...task, artifacts: [] }),
-    artifacts: encodeBinary(TaskSchema, create(TaskSchema, { artifacts: task.artifacts })),
+    head: encodeBinary(TaskSchema, { ...task, artifacts: NOTHING.artifacts }),
+    artifacts: encodeBinary(TaskSchema, { ...NOTHING, artifacts: task.artifacts }),
   };
 }
 
