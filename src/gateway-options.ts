@@ -1,4 +1,3 @@
-import type { SecureContextOptions } from "node:tls";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Logger } from "pino";
 import type { Agent, AgentPolicy } from "./agents/agent.js";
@@ -8,6 +7,7 @@ import type { RetentionRule } from "./core/retention.js";
 import type { AgentCard, AgentExtensionSchema } from "./protocol/schema.js";
 import type { CorsOptions } from "./server/cors.js";
 import type { HttpLimits } from "./server/http-limits.js";
+import type { ServerTls } from "./server/tls.js";
 import type { FullTaskStore } from "./stores/task-store.js";
 
 /** A host and a port; port 0 is any free one. */
@@ -53,7 +53,7 @@ export interface GatewayOptions {
   /** Default `127.0.0.1:50051`. False: no gRPC port. */
   readonly grpc?: ListenAddress | false;
   /** TLS on both ports. Unset: cleartext. */
-  readonly tls?: SecureContextOptions;
+  readonly tls?: ServerTls;
   /** Where clients reach the ports, as cards say it. Unset: the addresses that the ports listen on. */
   readonly publicUrl?: string;
   /** `host:port` of the gRPC port as clients reach it. */

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { mountProblem, tenantProblem } from "../core/tenants.js";
 import type { Problem } from "./problem.js";
@@ -64,12 +65,28 @@ function agentProblems({ agents, mounts }: Config, agent: AgentConfig, index: nu
   return problems;
 }
 
-function tlsProblems(tls: Config["tls"]): Problem[] {
-  if (tls === undefined) return [];
+function problemOf(path: Problem["path"], what: string, check: () => unknown): Problem[] {
   try {
-    createSecureContext(tls);
+    check();
     return [];
   } catch (error) {
-    return [{ path: ["tls"], text: `certificate and key cannot be used: ${(error as Error).message}.` }];
+    return [{ path, text: `${what}: ${(error as Error).message}.` }];
   }
+}
+
+/** A secure context takes any text for authorities, and then trusts nobody. */
+function checkAuthorities(pem: string | undefined): void {
+  if (pem === undefined) return;
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs) ?? [];
+  if (blocks.length === 0) throw new Error("there is no PEM certificate in it");
+  for (const block of blocks) new X509Certificate(block);
+}
+
+function tlsProblems(tls: Config["tls"]): Problem[] {
+  if (tls === undefined) return [];
+  const { clientCa, ...own } = tls;
+  return [
+    ...problemOf(["tls"], "certificate and key cannot be used", () => createSecureContext(own)),
+    ...problemOf(["tls", "clientCa"], "cannot be used", () => checkAuthorities(clientCa)),
+  ];
 }

@@ -36,6 +36,11 @@ export const configSchema = z.strictObject({
     .strictObject({
       cert: fileText("a PEM certificate chain").describe("Certificate chain, PEM."),
       key: secret("a PEM private key").describe("Private key, PEM."),
+      clientCa: fileText("PEM certificates")
+        .optional()
+        .describe(
+          "Certificates of authorities, PEM. Every client must show a certificate that one of them has signed. Unset: none is asked for.",
+        ),
     })
     .optional()
     .describe("TLS on the HTTP and gRPC ports. Unset: cleartext."),

@@ -1,10 +1,11 @@
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type SecureContextOptions } from "node:tls";
+import { createServer as createTlsServer } from "node:tls";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { GrpcBinding } from "../bindings/grpc/index.js";
 import { A2AError } from "../errors.js";
 import type { Health } from "./health.js";
 import { FAREWELL_MS, settles } from "./settles.js";
+import { type ServerTls, toTlsOptions } from "./tls.js";
 
 /** Where a port is opened. */
 export interface GrpcAddress {
@@ -32,7 +33,7 @@ export interface GrpcHostOptions {
   /** Largest request message in bytes, decompressed. Beyond: RESOURCE_EXHAUSTED with grpc-js's own text. */
   readonly maxBytes: number;
   /** Certificate and key. Unset: cleartext. */
-  readonly tls?: SecureContextOptions;
+  readonly tls?: ServerTls;
   /** Turned to NOT_SERVING when the port drains. */
   readonly health?: Health;
   readonly limits?: Partial<GrpcLimits>;
@@ -110,13 +111,16 @@ function createServerOf({ binding, maxBytes, limits = {} }: GrpcHostOptions): Se
   return server;
 }
 
-function createListener(tls: SecureContextOptions | undefined, accept: (socket: Socket) => void): NetServer {
+function createListener(tls: ServerTls | undefined, accept: (socket: Socket) => void): NetServer {
   const onSocket = (socket: Socket) => {
     socket.on("error", () => undefined); // its session is told as well
     accept(socket);
   };
   if (tls === undefined) return createServer({ noDelay: true, keepAlive: true }, onSocket);
-  return createTlsServer({ ...tls, ALPNProtocols: ["h2"], handshakeTimeout: SILENCE_MS }, onSocket);
+  return createTlsServer(
+    { ...toTlsOptions(tls), ALPNProtocols: ["h2"], handshakeTimeout: SILENCE_MS },
+    onSocket,
+  );
 }
 
 function watchSockets(listener: NetServer): ReadonlySet<Socket> {

@@ -2,7 +2,6 @@ import { createServer as createHttp1, type Server as Http1Server } from "node:ht
 import { createServer as createHttp2, type Http2Server } from "node:http2";
 import { createServer as createHttps } from "node:https";
 import { type AddressInfo, Server as NetServer } from "node:net";
-import type { SecureContextOptions } from "node:tls";
 import { A2AError } from "../errors.js";
 import { refuseConnection } from "./connection-faults.js";
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from "./http-limits.js";
@@ -11,11 +10,12 @@ import { watchSessions } from "./http2-sessions.js";
 import type { RequestListener } from "./node-request.js";
 import { FAREWELL_MS, settles } from "./settles.js";
 import { sharePort } from "./sniff.js";
+import { type ServerTls, toTlsOptions } from "./tls.js";
 
 /** One HTTP port. */
 export interface HttpHostOptions extends HttpListenerOptions {
   /** Certificate and key. Unset: cleartext, HTTP/1.1 and h2c. Set: TLS 1.2 and later, ALPN `h2` and `http/1.1`. */
-  readonly tls?: SecureContextOptions;
+  readonly tls?: ServerTls;
   readonly limits?: Partial<HttpLimits>;
 }
 
@@ -90,7 +90,9 @@ function createHttp1Server(
     keepAlive: true, // of TCP: finds clients that are gone without a word
   };
   const secure = { ALPNProtocols: ["h2", "http/1.1"], handshakeTimeout: limits.headersTimeoutMs };
-  const server = tls ? createHttps({ ...options, ...secure, ...tls }, serve) : createHttp1(options, serve);
+  const server = tls
+    ? createHttps({ ...options, ...secure, ...toTlsOptions(tls) }, serve)
+    : createHttp1(options, serve);
   return server.on("clientError", refuseConnection);
 }
 

@@ -123,7 +123,7 @@ describe("switchyard serve", () => {
       stdout: "",
       stderr:
         'switchyard: switchyard.yaml:1: htpp: there is no such setting; did you mean "http"?\n' +
-        'switchyard: switchyard.yaml:2: limits.depth: must be a whole number from 2 to 1000, not "none".\n',
+        'switchyard: switchyard.yaml:2: limits.depth: must be a whole number from 2 to 300, not "none".\n',
     });
     write("switchyard.yaml", "");
     const { code, stderr } = await workplace.run(["serve", "--agent", "bad.mjs"]);

@@ -1,5 +1,6 @@
 import { Agent, request as http1Request, type IncomingMessage } from "node:http";
 import { type ClientHttp2Session, constants, connect as http2Connect } from "node:http2";
+import { request as httpsRequest, Agent as SecureAgent } from "node:https";
 
 /** What a test asks over HTTP. */
 export interface HttpAsk {
@@ -29,6 +30,15 @@ export interface HttpClient {
 export interface HttpAddress {
   readonly host: string;
   readonly port: number;
+  /** Set: the port speaks TLS. */
+  readonly tls?: ClientTls;
+}
+
+/** What a client trusts and, where it is asked, who it is. PEM. */
+export interface ClientTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 export function createHttpClient(address: HttpAddress, version: 1 | 2): HttpClient {
@@ -47,14 +57,15 @@ export async function bytesOf(answer: HttpAnswer): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function createHttp1Client({ host, port }: HttpAddress): HttpClient {
-  const agent = new Agent({ keepAlive: true });
+function createHttp1Client({ host, port, tls }: HttpAddress): HttpClient {
+  const agent = tls ? new SecureAgent({ keepAlive: true, ...tls }) : new Agent({ keepAlive: true });
+  const request = tls ? httpsRequest : http1Request;
   return {
     ask: ({ method, path, headers = {}, body, signal }) =>
       new Promise((resolve, reject) => {
         const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
         const options = { host, port, agent, method, path, headers: { ...length, ...headers } };
-        const sent = http1Request(options, (incoming) => {
+        const sent = request(options, (incoming) => {
           incoming.on("error", () => undefined); // whoever reads the body hears of it
           resolve({
             status: incoming.statusCode ?? 0,
@@ -74,8 +85,10 @@ function createHttp1Client({ host, port }: HttpAddress): HttpClient {
   };
 }
 
-function createHttp2Client({ host, port }: HttpAddress): HttpClient {
-  const session = http2Connect(`http://${host}:${port}`);
+function createHttp2Client({ host, port, tls }: HttpAddress): HttpClient {
+  const session = tls
+    ? http2Connect(`https://${host}:${port}`, { servername: "localhost", ...tls })
+    : http2Connect(`http://${host}:${port}`);
   session.on("error", () => undefined); // a request that is hit by it reports it
   return {
     ask: (ask) => askHttp2(session, ask),

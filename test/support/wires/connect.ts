@@ -1,4 +1,5 @@
 import { Agent } from "node:http";
+import { Agent as SecureAgent } from "node:https";
 import {
   type DescMethodStreaming,
   type DescMethodUnary,
@@ -41,16 +42,20 @@ export function createConnectClient(address: HttpAddress, options: ConnectClient
   };
 }
 
-function openTransport({ host, port }: HttpAddress, { protocol, httpVersion }: ConnectClientOptions) {
-  const baseUrl = `http://${host}:${port}`;
+function openTransport({ host, port, tls }: HttpAddress, { protocol, httpVersion }: ConnectClientOptions) {
+  const baseUrl = `${tls ? "https" : "http"}://${host}:${port}`;
   const create = protocol === "connect" ? createConnectTransport : createGrpcWebTransport;
   const shared = { baseUrl, useBinaryFormat: true };
   if (httpVersion === 1) {
-    const agent = new Agent({ keepAlive: true });
+    const agent = tls ? new SecureAgent({ keepAlive: true, ...tls }) : new Agent({ keepAlive: true });
     const transport = create({ ...shared, httpVersion: "1.1", nodeOptions: { agent } });
     return { transport, close: () => Promise.resolve(agent.destroy()) };
   }
-  const sessionManager = new Http2SessionManager(baseUrl);
+  const sessionManager = new Http2SessionManager(
+    baseUrl,
+    undefined,
+    tls && { servername: "localhost", ...tls },
+  );
   const transport = create({ ...shared, httpVersion: "2", sessionManager });
   return { transport, close: () => Promise.resolve(sessionManager.abort()) };
 }

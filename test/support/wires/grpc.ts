@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type DescMessage, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import {
   type CallOptions,
+  type ChannelCredentials,
   Client,
   type ClientReadableStream,
   type ClientUnaryCall,
@@ -10,7 +11,7 @@ import {
   type ServiceError,
 } from "@grpc/grpc-js";
 import { StatusSchema } from "../../../gen/google/rpc/status_pb.js";
-import type { HttpAddress } from "../http-client.js";
+import type { ClientTls, HttpAddress } from "../http-client.js";
 import { fromLoader, loaderMethod, toLoader } from "./loader.js";
 import { codeOfNumber, detailFromBinary, neutralError } from "./neutral.js";
 import { canonicalJson, methodOf } from "./shape.js";
@@ -25,8 +26,8 @@ import {
 } from "./wire.js";
 
 /** gRPC with grpc-js and proto-loader: a client that shares no code with the gateway's encoders. */
-export function createGrpcClient({ host, port }: HttpAddress): WireClient {
-  const client = new Client(`${host}:${port}`, credentials.createInsecure(), {
+export function createGrpcClient({ host, port, tls }: HttpAddress): WireClient {
+  const client = new Client(`${host}:${port}`, credentialsOf(tls), {
     "grpc.use_local_subchannel_pool": 1,
   });
   return {
@@ -38,6 +39,14 @@ export function createGrpcClient({ host, port }: HttpAddress): WireClient {
       return Promise.resolve();
     },
   };
+}
+
+function credentialsOf(tls: ClientTls | undefined): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const [ca, key, cert] = [tls.ca, tls.key, tls.cert].map((pem) =>
+    pem === undefined ? null : Buffer.from(pem),
+  );
+  return credentials.createSsl(ca, key, cert);
 }
 
 function callUnary(client: Client, name: string, request: JsonObject, options: AskOptions): Promise<Answer> {

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { explainConfig } from "../../../src/config/explain.js";
 import { parseAssignment } from "../../../src/config/layer.js";
 import { formatProblems, type LoadOptions, loadConfig } from "../../../src/config/load.js";
+import { TEST_TLS } from "../../support/tls.js";
 
 let directory: string;
 beforeEach(() => {
@@ -147,6 +148,17 @@ limits: { depth: '\${D}' }`;
     expect(formatProblems(loaded.problems)[0]).toMatch(
       /^switchyard.yaml:1: tls: certificate and key cannot be used: /,
     );
+  });
+
+  it("says when the certificates of authorities are none", () => {
+    const { cert, key } = TEST_TLS;
+    const loadTls = (clientCa: string) => problemsOf(JSON.stringify({ tls: { cert, key, clientCa } }));
+    expect(loadTls(cert)).toEqual([]);
+    expect(loadTls("")).toEqual(['switchyard.yaml:1: tls.clientCa: must be PEM certificates, not "".']);
+    expect(loadTls(key)).toEqual([
+      "switchyard.yaml:1: tls.clientCa: cannot be used: there is no PEM certificate in it.",
+    ]);
+    expect(loadTls(`${cert}\n${cert.replace("MII", "AAA")}`)[0]).toMatch(/tls\.clientCa: cannot be used: /);
   });
 });
 
