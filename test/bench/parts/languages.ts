@@ -100,7 +100,7 @@ async function table(
       });
     }
   }
-  const figures = await measure(load, candidates, { ms: 1500, warmMs: 1500, rounds: 4 });
+  const figures = await measure(load, candidates, { ms: 1500, rounds: 4 });
   return figureTable(
     title,
     figures,

@@ -20,7 +20,7 @@ const PAGE = 50;
 /** The deep page comes after so many tasks, or after all but the last page. */
 const DEPTH = 50_000;
 const SDK_TASKS = 20_000;
-const ROUND = { inFlight: 8, ms: 600, warmMs: 300, repeats: 4 };
+const ROUND = { inFlight: 8, ms: 600, warmCalls: 300, repeats: 4 };
 
 /** Lists, by how they are filtered, in a store of so many tasks. */
 function queries(tasks: number): readonly (readonly [string, Query])[] {

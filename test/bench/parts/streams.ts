@@ -67,7 +67,7 @@ async function measureSize(
     one("memory, JSON-RPC", "jsonrpc", servers.memory),
     ...OURS.map((wire) => one(`SQLite, ${WIRE_TITLES[wire]}`, wire, servers.sqlite)),
   ];
-  const figures = await measure(load, candidates, { inFlight, ms, warmMs: 500, repeats: 4 });
+  const figures = await measure(load, candidates, { inFlight, ms, warmCalls: 20_000 / chunks, repeats: 4 });
   return figures.map((figure) => ({ ...figure, chunks }));
 }
 
