@@ -71,6 +71,8 @@ export interface TaskFold {
    * artifacts, not of chunks; its lists are put together when first read. Throws INTERNAL before the first event.
    */
   task(): Task;
+  /** State of the task as it is now; unspecified before the first event. Constant time. */
+  readonly state: TaskState;
 }
 
 /** What a fold changes in place; the lists only ever grow at their end, except that an artifact is replaced by its next version. */
@@ -95,14 +97,10 @@ export function createFold(initial?: Task): TaskFold {
       if (!growing) throw broken("an empty log has no task");
       return view(growing);
     },
+    get state() {
+      return growing?.status?.state ?? TaskState.UNSPECIFIED;
+    },
   };
-}
-
-/** The task after one more event; `task` is not changed. For many events use {@link createFold}. */
-export function applyEntry(task: Task | undefined, response: StreamResponse): Task {
-  const fold = createFold(task);
-  fold.apply(response);
-  return fold.task();
 }
 
 function step(growing: Growing | undefined, response: StreamResponse): Growing {
