@@ -1,11 +1,8 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { Outcome, Progress } from "../agents/agent.js";
-import { A2AError } from "../errors.js";
 import { newId } from "../protocol/ids.js";
 import {
-  type Artifact,
-  ArtifactSchema,
   type Message,
   MessageSchema,
   type Part,
@@ -20,6 +17,7 @@ import {
   TaskStatusUpdateEventSchema,
 } from "../protocol/schema.js";
 import { canTransition, phaseOf } from "../protocol/task.js";
+import { invalidResponse, ownedArtifact, ownedMetadata, ownedParts } from "./owned.js";
 
 /** What every event of a task bears. */
 export interface Stamp {
@@ -35,14 +33,13 @@ export function agentMessage(
   parts: readonly Part[],
   metadata?: JsonObject,
 ): Message {
-  checkParts(parts);
   return create(MessageSchema, {
     messageId: newId(),
     role: Role.AGENT,
     contextId: stamp.contextId,
     taskId: stamp.taskId ?? "",
-    parts: [...parts],
-    ...(metadata && { metadata }),
+    parts: ownedParts(parts),
+    ...ownedMetadata(metadata),
   });
 }
 
@@ -53,7 +50,7 @@ export function submitted(stamp: Stamp, message: Message, metadata?: JsonObject)
     contextId: stamp.contextId,
     status: { state: TaskState.SUBMITTED, timestamp: timestampFromMs(stamp.now()) },
     history: [{ ...message, taskId: stamp.taskId, contextId: stamp.contextId }],
-    ...(metadata && { metadata }),
+    ...ownedMetadata(metadata),
   });
   return create(StreamResponseSchema, { payload: { case: "task", value: task } });
 }
@@ -80,7 +77,7 @@ export function statusUpdate(
     taskId: stamp.taskId,
     contextId: stamp.contextId,
     status,
-    ...(metadata && { metadata }),
+    ...ownedMetadata(metadata),
   });
   return create(StreamResponseSchema, { payload: { case: "statusUpdate", value } });
 }
@@ -98,14 +95,14 @@ export function progressEvent(stamp: Stamp, state: TaskState, progress: Progress
     case "artifact":
       return artifactUpdate(stamp, progress);
     default:
-      throw invalid("The agent reported something that is neither a status nor an artifact.");
+      throw invalidResponse("The agent reported something that is neither a status nor an artifact.");
   }
 }
 
 /** The event that ends a turn. INVALID_AGENT_RESPONSE when the agent gave no outcome or one that cannot follow `state`. */
 export function outcomeEvent(stamp: Stamp, state: TaskState, outcome: Outcome | undefined): StreamResponse {
-  if (outcome === undefined || outcome === null) throw invalid("The agent ended without an outcome.");
-  if (phaseOf(outcome.state) === "open") throw invalid("The agent ended in a state that is no end.");
+  if (outcome === undefined || outcome === null) throw invalidResponse("The agent ended without an outcome.");
+  if (phaseOf(outcome.state) === "open") throw invalidResponse("The agent ended in a state that is no end.");
   checkTransition(state, outcome.state);
   return statusUpdate(stamp, outcome.state, outcome.parts, outcome.metadata);
 }
@@ -119,46 +116,24 @@ function artifactUpdate(stamp: Stamp, progress: Extract<Progress, { kind: "artif
   const value = create(TaskArtifactUpdateEventSchema, {
     taskId: stamp.taskId,
     contextId: stamp.contextId,
-    artifact: checkedArtifact(progress.artifact),
+    artifact: ownedArtifact(progress.artifact),
     append: progress.append === true,
     lastChunk: progress.lastChunk === true,
-    ...(progress.metadata && { metadata: progress.metadata }),
+    ...ownedMetadata(progress.metadata),
   });
   return create(StreamResponseSchema, { payload: { case: "artifactUpdate", value } });
 }
 
-/** The event keeps an artifact of its own: an agent that goes on changing its object changes nothing here. */
-function checkedArtifact(artifact: Artifact): Artifact {
-  if (artifact === null || typeof artifact !== "object") throw invalid("The agent reported no artifact.");
-  checkParts(artifact.parts);
-  return create(ArtifactSchema, {
-    ...artifact,
-    artifactId: artifact.artifactId || newId(),
-    parts: [...artifact.parts],
-  });
-}
-
-function checkParts(parts: readonly Part[]): void {
-  if (!Array.isArray(parts) || parts.length === 0) throw invalid("The agent sent no parts.");
-  if (parts.some((part) => part?.content?.case === undefined)) {
-    throw invalid("The agent sent a part that holds nothing.");
-  }
-}
-
 function checkProgressState(progress: Extract<Progress, { kind: "status" }>): void {
   if (progress.state !== TaskState.WORKING && progress.state !== TaskState.AUTH_REQUIRED) {
-    throw invalid("The agent reported a state that only an outcome may have.");
+    throw invalidResponse("The agent reported a state that only an outcome may have.");
   }
   if (progress.state === TaskState.AUTH_REQUIRED && !progress.parts?.length) {
-    throw invalid("The agent asked for authorisation without saying for what.");
+    throw invalidResponse("The agent asked for authorisation without saying for what.");
   }
 }
 
 function checkTransition(from: TaskState, to: TaskState): void {
   if (!canTransition(from, to))
-    throw invalid("The agent reported a state that cannot follow the present one.");
-}
-
-function invalid(text: string): A2AError {
-  return new A2AError("INVALID_AGENT_RESPONSE", { text });
+    throw invalidResponse("The agent reported a state that cannot follow the present one.");
 }
