@@ -64,16 +64,25 @@ export type Answer =
       readonly metadata?: JsonObject;
     };
 
+const STOPPED = {
+  cancel: "The task was cancelled.",
+  shutdown: "The gateway is stopping.",
+  lost: "The task can no longer be recorded.",
+} as const;
+
 /** Why a turn's signal aborted: `signal.reason` is one of these. */
 export class TurnStopped extends Error {
   override readonly name = "TurnStopped";
-  /** `cancel`: a caller cancelled the task. `shutdown`: the gateway stops. */
-  readonly why: "cancel" | "shutdown";
+  /**
+   * `cancel`: a caller cancelled the task. `shutdown`: the gateway stops. `lost`: what the turn does can no longer
+   * be recorded, because the store failed or the task is gone.
+   */
+  readonly why: "cancel" | "shutdown" | "lost";
   /** Metadata of the CancelTask request. */
   readonly metadata: JsonObject;
 
-  constructor(why: "cancel" | "shutdown", metadata: JsonObject = {}) {
-    super(why === "cancel" ? "The task was cancelled." : "The gateway is stopping.");
+  constructor(why: TurnStopped["why"], metadata: JsonObject = {}) {
+    super(STOPPED[why]);
     this.why = why;
     this.metadata = metadata;
   }

@@ -41,7 +41,10 @@ export interface Engine {
   readonly dispatcher: Dispatcher;
   readonly log: Log;
   readonly runs: Runs;
-  /** Takes up, or fails, what a former process left unfinished. Call once, before the first call comes in. */
+  /**
+   * Takes up, or fails, what a former process left unfinished. Call once, before the first call comes in. Rejects
+   * when the store cannot say what there is.
+   */
   recover(): Promise<void>;
 }
 
@@ -85,9 +88,14 @@ export function createEngine(options: EngineOptions): Engine {
     ...(options.assumeVersion && { assumeVersion: options.assumeVersion }),
   });
 
+  /** One task that cannot be read or written does not keep the others, and the gateway, from going on. */
   async function recoverOne({ scope, taskId }: UnfinishedTask): Promise<void> {
-    const snapshot = await store.get(scope, taskId);
-    if (snapshot !== undefined) await runs.recover(scope, snapshot, directory.get(scope.tenant));
+    try {
+      const snapshot = await store.get(scope, taskId);
+      if (snapshot !== undefined) await runs.recover(scope, snapshot, directory.get(scope.tenant));
+    } catch (cause) {
+      options.onFault({ tenant: scope.tenant, taskId, errorId: "", cause });
+    }
   }
 
   return {

@@ -11,11 +11,14 @@ export interface Log {
   /**
    * Entries with `seq > after`, in order, without gap or repeat, for ever: the caller stops at the entry it
    * waits for. Rejects when the signal aborts (with its A2AError, else CANCELLED), when `fail` is called for
-   * the task, and with RESOURCE_EXHAUSTED when the reader is more than `maxLag` entries behind the writer.
+   * the task, with TASK_NOT_FOUND when the task is gone, and with RESOURCE_EXHAUSTED when the writer has gone
+   * more than `maxLag` entries further since the reader came and the reader is that far behind.
    */
   read(scope: Scope, taskId: string, after: number, signal: AbortSignal): AsyncIterable<Entry>;
   /** Ends the task's readers here with an error: its writer can write no more. */
   fail(scope: Scope, taskId: string, error: A2AError): void;
+  /** Makes all readers look into the store again: tasks were deleted. Resolves when every reader was told. */
+  recheck(): Promise<void>;
   /** Readers that are open now. */
   readerCount(): number;
 }
@@ -34,7 +37,10 @@ export function logKey(scope: Scope, taskId: string): string {
   return `${scope.tenant}\0${scope.owner}\0${taskId}`;
 }
 
-const PAGE = 256;
+/** Entries read from the store at once: each slow reader holds its own. */
+const PAGE = 64;
+/** Readers that look into the store at once; others get their turn in between. */
+const RECHECKED_AT_ONCE = 64;
 
 /** What a reader has heard and not read yet. */
 interface Tail {
@@ -44,15 +50,16 @@ interface Tail {
   /** Resolves when there is something to take. */
   changed(signal: AbortSignal): Promise<void>;
   fail(error: A2AError): void;
-  /** The newest seq heard of. */
-  readonly heard: number;
+  /** How far a reader is behind that has read up to `seen`, in entries that came since it is here. */
+  lag(seen: number): number;
 }
 
 function createTail(limit: number): Tail {
   let buffer: Entry[] = [];
   let missed = true; // nothing is known before the first look into the store
   let failure: A2AError | undefined;
-  let heard = 0;
+  let heardFirst = 0;
+  let heardLast = 0;
   let stir: (() => void) | undefined;
 
   function notify(): void {
@@ -61,11 +68,10 @@ function createTail(limit: number): Tail {
   }
 
   return {
-    get heard() {
-      return heard;
-    },
+    lag: (seen) => heardLast - Math.max(seen, heardFirst - 1),
     wake(entries) {
-      heard = Math.max(heard, entries?.at(-1)?.seq ?? 0);
+      heardFirst ||= entries?.[0]?.seq ?? 0;
+      heardLast = Math.max(heardLast, entries?.at(-1)?.seq ?? 0);
       if (missed) return notify();
       if (entries === undefined || buffer.length + entries.length > limit) {
         buffer = [];
@@ -122,11 +128,12 @@ export function createLog(options: LogOptions): Log {
     readers -= 1;
   }
 
-  /** Entries from the store until it has no more. */
+  /** Entries from the store until it has no more. The one before them is read too: without it, the task is gone. */
   async function* stored(scope: Scope, taskId: string, after: number): AsyncGenerator<Entry, void> {
-    let seen = after;
+    let seen = Math.max(after - 1, 0);
     for (;;) {
       const page = await store.entries(scope, taskId, seen, PAGE);
+      if (page.length === 0 && seen < after) throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId } });
       yield* page;
       seen = page.at(-1)?.seq ?? seen;
       if (page.length < PAGE) return;
@@ -142,14 +149,15 @@ export function createLog(options: LogOptions): Log {
     const key = logKey(scope, taskId);
     const tail = createTail(bufferEntries);
     enter(key, tail);
-    const unsubscribe = await hub.subscribe(key, tail.wake);
+    let unsubscribe: (() => void) | undefined;
     try {
+      unsubscribe = await hub.subscribe(key, tail.wake);
       let seen = after;
       for (;;) {
         const live = tail.take();
         for await (const entry of live ?? stored(scope, taskId, seen)) {
           if (entry.seq <= seen) continue;
-          if (tail.heard - seen > maxLag) throw tooSlow();
+          if (tail.lag(seen) > maxLag) throw tooSlow();
           yield entry;
           seen = entry.seq;
         }
@@ -157,7 +165,7 @@ export function createLog(options: LogOptions): Log {
         if (signal.aborted) throw abortError(signal);
       }
     } finally {
-      unsubscribe();
+      unsubscribe?.();
       leave(key, tail);
     }
   }
@@ -171,6 +179,14 @@ export function createLog(options: LogOptions): Log {
     read,
     fail(scope, taskId, error) {
       for (const tail of tails.get(logKey(scope, taskId)) ?? []) tail.fail(error);
+    },
+    async recheck() {
+      let told = 0;
+      for (const tail of [...tails.values()].flatMap((set) => [...set])) {
+        tail.wake();
+        told += 1;
+        if (told % RECHECKED_AT_ONCE === 0) await new Promise(setImmediate);
+      }
     },
     readerCount: () => readers,
   };

@@ -21,6 +21,8 @@ export interface RetentionOptions {
   /** Tasks deleted in one go, so that no call waits longer than a few milliseconds. Default 100. */
   readonly batch?: number;
   readonly now?: () => number;
+  /** Told after a sweep that deleted tasks, so that their readers end. */
+  readonly onDeleted?: () => void;
   onFault(cause: unknown): void;
 }
 
@@ -37,6 +39,7 @@ const TERMINAL = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, Tas
 export function createRetention(options: RetentionOptions): Retention {
   const { store, rules, messageKeyMaxAgeMs, everyMs = 60_000, batch = 100, now = Date.now } = options;
   let timer: NodeJS.Timeout | undefined;
+  let stopped = false;
 
   async function drainRule(rule: RetentionRule): Promise<number> {
     const beforeMs = now() - rule.maxAgeMs;
@@ -52,15 +55,16 @@ export function createRetention(options: RetentionOptions): Retention {
     for (;;) {
       const deleted = await once();
       total += deleted;
-      if (deleted < batch) return total;
+      if (deleted < batch || stopped) return total;
       await new Promise(setImmediate);
     }
   }
 
   async function sweep(): Promise<number> {
     let total = 0;
-    for (const rule of rules) total += await drainRule(rule);
-    if (messageKeyMaxAgeMs !== undefined) {
+    for (const rule of rules) if (!stopped) total += await drainRule(rule);
+    if (total > 0) options.onDeleted?.();
+    if (messageKeyMaxAgeMs !== undefined && !stopped) {
       const beforeMs = now() - messageKeyMaxAgeMs;
       await drained(() => store.expireKeys(beforeMs, batch));
     }
@@ -71,7 +75,7 @@ export function createRetention(options: RetentionOptions): Retention {
     timer = setTimeout(() => {
       sweep()
         .catch(options.onFault)
-        .finally(() => timer !== undefined && schedule());
+        .finally(() => !stopped && schedule());
     }, everyMs);
     timer.unref();
   }
@@ -82,8 +86,8 @@ export function createRetention(options: RetentionOptions): Retention {
       if (rules.length > 0 || messageKeyMaxAgeMs !== undefined) schedule();
     },
     stop() {
+      stopped = true;
       clearTimeout(timer);
-      timer = undefined;
     },
   };
 }

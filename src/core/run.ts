@@ -17,10 +17,10 @@ import {
   TaskState,
 } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
-import type { Scope, Snapshot } from "../stores/task-store.js";
+import type { MessageKey, Scope, Snapshot } from "../stores/task-store.js";
 import { createDeferred, within } from "./async.js";
 import type { Inbox } from "./inbox.js";
-import { outcomeEvent, progressEvent, type Stamp, stateOf, statusUpdate, userMessage } from "./stamp.js";
+import { outcomeEvent, progressEvent, type Stamp, statusUpdate, userMessage } from "./stamp.js";
 import type { TaskWriter } from "./writer.js";
 
 /** The gateway executing one turn of one task. It lives until the agent is done, whoever is still listening. */
@@ -41,7 +41,7 @@ export interface Run {
   /** True once the last entry was written and only its commit is awaited. */
   readonly closing: boolean;
   /** Gives a message to the running turn; resolves with the task that holds it, durable. Only while the task waits for authorisation. */
-  deliver(message: Message): Promise<Snapshot>;
+  deliver(message: Message, messageKey?: MessageKey): Promise<Snapshot>;
   /** Stops the agent and waits at most `graceMs` for it; then the task is CANCELED, and what the agent says later is dropped. */
   cancel(metadata: JsonObject, graceMs: number): Promise<void>;
   /** Stops the agent because the gateway stops; after `graceMs` the task is FAILED, or left as it is for an agent that resumes. */
@@ -96,16 +96,14 @@ export function createRun(options: RunOptions): Run {
     void writer
       .durable()
       .catch(() => undefined)
-      .then(() => {
-        options.onEnd(run);
-        ended.resolve();
-      });
+      .then(() => options.onEnd(run))
+      .finally(ended.resolve);
   }
 
   async function perform(): Promise<StreamResponse> {
     const answer = await options.answer;
     if (answer?.kind === "message")
-      return outcomeEvent(stamp, currentState(), { ...answer, state: TaskState.COMPLETED });
+      return outcomeEvent(stamp, writer.state, { ...answer, state: TaskState.COMPLETED });
     if (answer?.kind !== "task")
       throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
     work = answer.work;
@@ -120,23 +118,28 @@ export function createRun(options: RunOptions): Run {
   async function follow(reported: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
     while (!closed) {
       const step = await reported.next();
-      if (step.done) return outcomeEvent(stamp, currentState(), step.value);
-      if (!closed) await writer.append(progressEvent(stamp, currentState(), step.value));
+      if (step.done) return outcomeEvent(stamp, writer.state, step.value);
+      if (!closed) await writer.append(progressEvent(stamp, writer.state, step.value));
     }
     return statusUpdate(stamp, TaskState.CANCELED);
   }
 
   /** Lets an agent that nobody follows any more clean up after itself. */
   function abandon(): void {
-    work?.return({ state: TaskState.CANCELED }).catch(() => undefined);
+    void closeWork(work);
   }
 
-  function currentState(): TaskState {
-    return stateOf(writer.task());
+  /** Nothing can be recorded any more: the agent is stopped, and the run ends without a word. */
+  function lose(): void {
+    if (closed) return;
+    controller.abort(new TurnStopped("lost"));
+    finish(undefined);
+    abandon();
   }
 
   /** A stopped agent usually throws its signal's reason; that is no fault of its own. */
   function endOfThrow(thrown: unknown): StreamResponse | undefined {
+    if (writer.failure !== undefined) return undefined;
     if (controller.signal.aborted) return endOfStop(controller.signal.reason as TurnStopped);
     return statusUpdate(stamp, TaskState.FAILED, ...failureParts(options, turn.taskId, thrown));
   }
@@ -177,14 +180,14 @@ export function createRun(options: RunOptions): Run {
     settled: (afterSeq = openedAt.seq) => writer.settled(afterSeq),
     endsAt: (seq) => seq === finalSeq,
     get state() {
-      return currentState();
+      return writer.state;
     },
     get closing() {
       return closed;
     },
-    async deliver(message) {
+    async deliver(message, messageKey) {
       inbox.push(message);
-      void writer.append(userMessage(stamp, message));
+      void writer.append(userMessage(stamp, message), messageKey);
       const snapshot = snapshotNow();
       await writer.durable();
       return snapshot;
@@ -195,8 +198,18 @@ export function createRun(options: RunOptions): Run {
 
   const openedDurable = writer.durable();
   openedDurable.then(() => opened.resolve(openedAt), opened.reject);
+  void writer.failed.then(lose);
   void perform().then(ifCancelled).catch(endOfThrow).then(finish);
   return run;
+}
+
+/** Ends a generator early. One that is no generator after all has nothing to clean up. */
+async function closeWork(work: AsyncGenerator<Progress, Outcome> | undefined): Promise<void> {
+  try {
+    await work?.return({ state: TaskState.CANCELED });
+  } catch {
+    // How an agent ends that nobody follows any more is no news.
+  }
 }
 
 /** Parts and metadata of the FAILED status: an agent's own A2AError speaks for itself, anything else is hidden behind an id. */

@@ -1,16 +1,15 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type AgentEntry, type Answer, type Principal, type Turn, TurnStopped } from "../agents/agent.js";
 import { A2AError } from "../errors.js";
 import { newId } from "../protocol/ids.js";
-import { type Message, TaskState } from "../protocol/schema.js";
-import { phaseOf } from "../protocol/task.js";
+import { type Message, Role, TaskState } from "../protocol/schema.js";
 import type { MessageKey, Scope, Snapshot, TaskStore } from "../stores/task-store.js";
 import { within } from "./async.js";
 import { createInbox } from "./inbox.js";
 import { type Log, logKey } from "./log.js";
-import { createRun, type Fault, type Run, textPart } from "./run.js";
-import { agentMessage, type Stamp, stateOf, statusUpdate, submitted, userMessage } from "./stamp.js";
+import { createMender } from "./mend.js";
+import { createRun, type Fault, type Run } from "./run.js";
+import { agentMessage, type Stamp, statusUpdate, submitted, userMessage } from "./stamp.js";
 import { createTaskWriter, TaskConflict, type TaskWriter } from "./writer.js";
 
 /** One message to one agent, with everything that a turn needs to know. */
@@ -62,16 +61,22 @@ export interface RunsOptions {
 }
 
 const RESTARTED = "The gateway was restarted while this task was running.";
-const NOT_RECORDED = "The progress of this task could not be recorded.";
-/** Pauses before each try to record that a task's store failed, milliseconds. */
-const MEND_DELAYS_MS = [100, 1000, 5000];
-
 export function createRuns(options: RunsOptions): Runs {
-  const { store, log, answerGraceMs = 1000, now = Date.now, onFault } = options;
+  const { store, log, answerGraceMs = 1000, now = Date.now } = options;
   const runs = new Map<string, Run>();
   const contexts = new Map<string, number>();
   const pending = new Set<AbortController>();
+  const mender = createMender({ store, log, now });
   let stopping = false;
+
+  /** A log that fails must not keep a run from ending. */
+  function onFault(fault: Fault): void {
+    try {
+      options.onFault(fault);
+    } catch {
+      // There is nowhere left to say it.
+    }
+  }
 
   function enterContext(key: string): void {
     contexts.set(key, (contexts.get(key) ?? 0) + 1);
@@ -118,6 +123,7 @@ export function createRuns(options: RunsOptions): Runs {
     const { request, scope, stamp, inbox, turn, controller } = prepared;
     const key = logKey(scope, stamp.taskId);
     const context = logKey(scope, stamp.contextId);
+    let hasBegun = false;
     const run = createRun({
       scope,
       entry: request.entry,
@@ -131,14 +137,25 @@ export function createRuns(options: RunsOptions): Runs {
       onEnd: () => {
         runs.delete(key);
         leaveContext(context);
-        if (writer.failure === undefined || writer.failure instanceof TaskConflict) return;
-        onFault({ tenant: scope.tenant, taskId: stamp.taskId, errorId: "", cause: writer.failure });
-        void mend(scope, stamp.taskId);
+        if (writer.failure !== undefined) lose(run, writer.failure, hasBegun);
       },
     });
+    run.opened.then(
+      () => (hasBegun = true),
+      () => undefined,
+    );
     enterContext(context);
     runs.set(key, run);
     return run;
+  }
+
+  /** A run whose log another writer has, or nobody any more, is over; one that the store let down is mended. */
+  function lose({ scope, taskId }: Run, failure: A2AError, hasBegun: boolean): void {
+    if (failure instanceof TaskConflict) return;
+    onFault({ tenant: scope.tenant, taskId, errorId: failure.errorId ?? "", cause: failure });
+    if (!hasBegun) return;
+    log.fail(scope, taskId, failure);
+    void mender.mend(scope, taskId);
   }
 
   async function startNew(request: TurnRequest): Promise<Started> {
@@ -151,7 +168,10 @@ export function createRuns(options: RunsOptions): Runs {
       const answer = ask(request.entry, prepared.turn, prepared.controller.signal);
       const early = await within(answer, answerGraceMs, undefined);
       if (early?.kind === "message") return await directAnswer(prepared, early);
+      if (stopping) throw gatewayStopping();
       return { kind: "run", run: open(prepared, early ?? answer) };
+    } catch (error) {
+      throw stopping && prepared.controller.signal.aborted ? gatewayStopping() : error;
     } finally {
       pending.delete(prepared.controller);
       leaveContext(context);
@@ -161,9 +181,9 @@ export function createRuns(options: RunsOptions): Runs {
   function open(prepared: Prepared, answer: Answer | Promise<Answer>): Run {
     const { request, scope, stamp } = prepared;
     const { messageKey } = request;
-    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId, ...(messageKey && { messageKey }) });
+    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId });
     const metadata = answer instanceof Promise || answer.kind !== "task" ? undefined : answer.metadata;
-    void writer.append(submitted(stamp, request.message, metadata));
+    void writer.append(submitted(stamp, request.message, metadata), messageKey);
     return launch(prepared, writer, answer);
   }
 
@@ -186,55 +206,24 @@ export function createRuns(options: RunsOptions): Runs {
     const prepared = prepare(request);
     const { scope, stamp, turn, controller } = prepared;
     checkAlone(request, logKey(scope, stamp.contextId));
-    const { messageKey } = request;
-    const writer = createTaskWriter({
-      log,
-      scope,
-      taskId: stamp.taskId,
-      from,
-      ...(messageKey && { messageKey }),
-    });
-    void writer.append(userMessage(stamp, request.message));
+    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId, from });
+    void writer.append(userMessage(stamp, request.message), request.messageKey);
     void writer.append(statusUpdate(stamp, TaskState.WORKING));
     const answer = writer.durable().then(() => ask(request.entry, turn, controller.signal));
     return { kind: "run", run: launch(prepared, writer, answer) };
   }
 
-  async function failUnfinished(scope: Scope, snapshot: Snapshot, text: string): Promise<void> {
-    const { task } = snapshot;
-    const stamp = { taskId: task.id, contextId: task.contextId, now };
-    const writer = createTaskWriter({ log, scope, taskId: task.id, from: snapshot });
-    void writer.append(statusUpdate(stamp, TaskState.FAILED, [textPart(text)]));
-    await writer.durable();
-  }
-
-  /** The store refused an entry, so the task would stay WORKING for ever: say so once the store is back. */
-  async function mend(scope: Scope, taskId: string): Promise<void> {
-    for (const ms of MEND_DELAYS_MS) {
-      await delay(ms, undefined, { ref: false });
-      try {
-        const snapshot = await store.get(scope, taskId);
-        if (snapshot !== undefined && phaseOf(stateOf(snapshot.task)) === "open") {
-          await failUnfinished(scope, snapshot, NOT_RECORDED);
-        }
-        return;
-      } catch (cause) {
-        onFault({ tenant: scope.tenant, taskId, errorId: "", cause });
-      }
-    }
-  }
-
   return {
     async start(request) {
-      if (stopping) throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping." });
+      if (stopping) throw gatewayStopping();
       return request.from ? await resume(request, request.from) : await startNew(request);
     },
     find: (scope, taskId) => runs.get(logKey(scope, taskId)),
     async recover(scope, snapshot, entry) {
       const again = entry?.agent.resume?.bind(entry.agent);
-      const message = snapshot.task.history.at(-1);
+      const message = snapshot.task.history.findLast(({ role }) => role === Role.USER);
       if (entry === undefined || again === undefined || message === undefined) {
-        return await failUnfinished(scope, snapshot, RESTARTED);
+        return await mender.fail(scope, snapshot, RESTARTED);
       }
       const request = {
         scope,
@@ -253,11 +242,16 @@ export function createRuns(options: RunsOptions): Runs {
     },
     async shutdown(graceMs) {
       stopping = true;
+      mender.stop();
       for (const controller of pending) controller.abort(new TurnStopped("shutdown"));
       await Promise.all([...runs.values()].map((run) => run.shutdown(graceMs)));
     },
     list: () => [...runs.values()],
   };
+}
+
+function gatewayStopping(): A2AError {
+  return new A2AError("UNAVAILABLE", { text: "The gateway is stopping." });
 }
 
 function ask(entry: AgentEntry, turn: Turn, signal: AbortSignal): Promise<Answer> {

@@ -12,6 +12,7 @@ import type {
 } from "../stores/task-store.js";
 import { abortable } from "./async.js";
 import type { CallContext } from "./context.js";
+import { createLines } from "./line.js";
 import { logKey } from "./log.js";
 import { checkMediaTypes } from "./media-types.js";
 import { messageKeyOf } from "./message-key.js";
@@ -47,9 +48,9 @@ const BUSY = "Task is already working.";
 const LEFT: ReadonlySet<Reason> = new Set<Reason>(["CANCELLED", "DEADLINE_EXCEEDED"]);
 
 export function createSender(options: SenderOptions): Sender {
-  const { store, runs, maxMetadataBytes = 65_536, maxQueued = 64 } = options;
+  const { store, runs, maxMetadataBytes = 65_536 } = options;
   const starting = new Map<string, { readonly digest: string; readonly sent: Promise<Sent> }>();
-  const queued = new Map<string, number>();
+  const lines = createLines(options.maxQueued);
 
   async function send(context: CallContext, request: SendMessageRequest): Promise<Sent> {
     const message = request.message as Message;
@@ -97,24 +98,26 @@ export function createSender(options: SenderOptions): Sender {
     key: MessageKey,
   ): Promise<Sent> {
     const record = await store.byMessage(context.scope, key.messageId);
-    if (record !== undefined) return await repeat(context.scope, record, key);
+    const repeated = record && (await repeat(context.scope, record, key));
+    if (repeated !== undefined) return repeated;
     try {
       return await deliver(context, request, key);
     } catch (error) {
       if (!(error instanceof TaskConflict && error.on === "message")) throw error;
       const winner = await store.byMessage(context.scope, key.messageId);
-      if (winner === undefined) throw error;
-      return await repeat(context.scope, winner, key);
+      const sent = winner && (await repeat(context.scope, winner, key));
+      if (sent === undefined) throw error;
+      return sent;
     }
   }
 
-  async function repeat(scope: Scope, record: MessageRecord, key: MessageKey): Promise<Sent> {
+  /** Undefined when the task was forgotten meanwhile. */
+  async function repeat(scope: Scope, record: MessageRecord, key: MessageKey): Promise<Sent | undefined> {
     checkDigest(record.digest, key);
     if (record.kind === "answer") return { kind: "message", message: record.answer };
     const run = runs.find(scope, record.taskId);
     const snapshot = await store.get(scope, record.taskId);
-    if (snapshot === undefined) throw new A2AError("TASK_NOT_FOUND");
-    if (run === undefined) return { kind: "task", snapshot };
+    if (snapshot === undefined || run === undefined) return snapshot && { kind: "task", snapshot };
     if (phaseOf(stateOf(snapshot.task)) !== "open") return { kind: "task", snapshot, run };
     return { kind: "run", run, opened: snapshot };
   }
@@ -124,30 +127,53 @@ export function createSender(options: SenderOptions): Sender {
     request: SendMessageRequest,
     key: MessageKey | undefined,
   ): Promise<Sent> {
-    checkMediaTypes(context.entry.card, request.message as Message);
-    for (;;) {
-      const target = await findTarget(context, request.message as Message);
-      const run = target && runs.find(context.scope, target.task.id);
-      if (run === undefined) return await start(context, request, key, target);
-      if (run.closing) {
-        await abortable(run.ended, context.signal);
-        continue;
+    const { scope, entry, signal } = context;
+    const message = request.message as Message;
+    checkMediaTypes(entry.card, message);
+    let bound: string | undefined;
+    let leave: (() => void) | undefined;
+    try {
+      for (;;) {
+        const target = await findTarget(context, message, bound);
+        const run = target && runs.find(scope, target.task.id);
+        if (run?.closing === false && run.state === TaskState.AUTH_REQUIRED) {
+          return await intoInbox(run, message, key);
+        }
+        const line = target && logKey(scope, target.task.id);
+        if (line && !leave && entry.policy.busy === "queue" && (run || lines.has(line))) {
+          bound = target.task.id;
+          leave = await lines.enter(line, signal);
+        } else if (run === undefined) {
+          const sent = await start(context, request, key, target);
+          if (sent !== undefined) return sent;
+        } else if (run.closing || entry.policy.busy === "queue") {
+          await abortable(run.ended, signal);
+        } else throw new A2AError("UNSUPPORTED_OPERATION", { text: BUSY });
       }
-      if (run.state === TaskState.AUTH_REQUIRED) return await intoInbox(run, request.message as Message);
-      if (context.entry.policy.busy === "reject") throw new A2AError("UNSUPPORTED_OPERATION", { text: BUSY });
-      await waitForEnd(context, run);
+    } finally {
+      leave?.();
     }
   }
 
-  /** The task that the message names or, by its context alone, resumes; undefined for a new task. */
-  async function findTarget(context: CallContext, message: Message): Promise<Snapshot | undefined> {
+  /**
+   * The task that the message names or, by its context alone, resumes; undefined for a new task. `bound`: the task
+   * that a message with a context alone stands in line for.
+   */
+  async function findTarget(
+    context: CallContext,
+    message: Message,
+    bound?: string,
+  ): Promise<Snapshot | undefined> {
     const { scope, entry } = context;
-    const id = message.taskId || (await waitingIn(context, message.contextId));
+    const id = message.taskId || bound || (await waitingIn(context, message.contextId));
     if (!id) {
       await refuseBusyContext(context, message.contextId);
       return undefined;
     }
-    const snapshot = await store.get(scope, id);
+    const snapshot = await readTask(scope, id);
+    if (!message.taskId && (snapshot === undefined || isTerminal(snapshot))) {
+      return await findTarget(context, message);
+    }
     if (snapshot === undefined) throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId: id } });
     checkContinuable(snapshot.task, message);
     if (phaseOf(stateOf(snapshot.task)) === "open" && runs.find(scope, id) === undefined) {
@@ -157,6 +183,13 @@ export function createSender(options: SenderOptions): Sender {
       await refuseBusyContext(context, snapshot.task.contextId);
     }
     return snapshot;
+  }
+
+  /** A run that ends while its task is read leaves an old picture; then it is read again. */
+  async function readTask(scope: Scope, id: string): Promise<Snapshot | undefined> {
+    const before = runs.find(scope, id);
+    const snapshot = await store.get(scope, id);
+    return before === undefined || runs.find(scope, id) === before ? snapshot : await store.get(scope, id);
   }
 
   async function waitingIn(context: CallContext, contextId: string): Promise<string | undefined> {
@@ -171,12 +204,13 @@ export function createSender(options: SenderOptions): Sender {
     if (running.length > 0) throw new A2AError("UNSUPPORTED_OPERATION", { text: BUSY });
   }
 
+  /** Undefined when somebody else was faster with the waiting task. */
   async function start(
     context: CallContext,
     request: SendMessageRequest,
     messageKey: MessageKey | undefined,
     from: Snapshot | undefined,
-  ): Promise<Sent> {
+  ): Promise<Sent | undefined> {
     const { scope, entry, principal, extensions } = context;
     const started: Started = await runs.start({
       scope,
@@ -191,28 +225,19 @@ export function createSender(options: SenderOptions): Sender {
       ...(messageKey && { messageKey }),
     });
     if (started.kind === "message") return started;
-    return { kind: "run", run: started.run, opened: await started.run.opened };
+    const { run } = started;
+    try {
+      return { kind: "run", run, opened: await run.opened };
+    } catch (error) {
+      if (from !== undefined && error instanceof TaskConflict && error.on === "seq") return undefined;
+      throw error;
+    }
   }
 
   /** The task waits for authorisation while its run goes on: the run is who must hear the message. */
-  async function intoInbox(run: Run, message: Message): Promise<Sent> {
-    const opened = await run.deliver(message);
+  async function intoInbox(run: Run, message: Message, key: MessageKey | undefined): Promise<Sent> {
+    const opened = await run.deliver(message, key);
     return { kind: "run", run, opened };
-  }
-
-  async function waitForEnd(context: CallContext, run: Run): Promise<void> {
-    const key = logKey(run.scope, run.taskId);
-    const waiting = queued.get(key) ?? 0;
-    if (waiting >= maxQueued)
-      throw new A2AError("RESOURCE_EXHAUSTED", { text: "Too many messages wait for this task." });
-    queued.set(key, waiting + 1);
-    try {
-      await abortable(run.ended, context.signal);
-    } finally {
-      const left = (queued.get(key) ?? 1) - 1;
-      if (left > 0) queued.set(key, left);
-      else queued.delete(key);
-    }
   }
 
   return { send };
@@ -236,9 +261,13 @@ function checkContinuable(task: Task, message: Message): void {
   if (message.contextId && message.contextId !== task.contextId) {
     throw invalidField("message.contextId", "is not the context of the task");
   }
-  if (phaseOf(stateOf(task)) === "terminal") {
+  if (isTerminal({ task })) {
     throw new A2AError("UNSUPPORTED_OPERATION", { text: "The task has ended and takes no more messages." });
   }
+}
+
+function isTerminal({ task }: Pick<Snapshot, "task">): boolean {
+  return phaseOf(stateOf(task)) === "terminal";
 }
 
 function checkDigest(digest: string, key: MessageKey): void {
