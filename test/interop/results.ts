@@ -28,11 +28,16 @@ type Known = z.infer<typeof knownSchema>;
 /** `ok`, `FAILED`, `known` for a failure that is listed, `FIXED` for a listed one that did not fail. */
 export type Verdict = "ok" | "FAILED" | "known" | "FIXED";
 
+/** True for a client of this name, whatever its version. */
+export function isNamed({ client }: { readonly client: string }, name: string): boolean {
+  return client.split(" ", 1)[0] === name;
+}
+
 /** Compares a result with what is listed. FAILED and FIXED fail the run. */
 export function judge(result: Result, known: Known): Verdict {
   const listed = known.some(
     ({ client, transports, operations }) =>
-      result.client.startsWith(client) &&
+      isNamed(result, client) &&
       transports.includes(result.transport) &&
       operations.includes(result.operation),
   );

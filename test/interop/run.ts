@@ -2,14 +2,14 @@
  * Tries clients that others wrote on the gateway and prints one table: client and transport by operation.
  *
  * `--available` leaves out clients whose toolchain is not on the machine; without it, what is missing is
- * installed, and what cannot be is a failure. Further arguments choose clients by the start of their names.
+ * installed, and what cannot be is a failure. Further arguments choose clients by name.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { CLIENTS, type Client, type Command, ROOT, SCRATCH } from "./clients.js";
 import { startGateway } from "./gateway.js";
-import { formatTable, judge, knownSchema, type Result, resultSchema } from "./results.js";
+import { formatTable, isNamed, judge, knownSchema, type Result, resultSchema } from "./results.js";
 
 /** Longer than every operation of one client together. */
 const CLIENT_LIMIT_MS = 300_000;
@@ -84,7 +84,7 @@ const leftOut: string[] = [];
 const gateway = await startGateway();
 try {
   for (const client of CLIENTS) {
-    if (chosen.length > 0 && !chosen.some((name) => client.name.startsWith(name))) continue;
+    if (chosen.length > 0 && !chosen.some((name) => isNamed({ client: client.name }, name))) continue;
     const problem = await prepare(client, availableOnly);
     if (problem === undefined) results.push(...(await tryOut(client, gateway.base)));
     else leftOut.push(`${client.name}: ${problem}`);
