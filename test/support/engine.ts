@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { AgentEntry, AgentPolicy } from "../../src/agents/agent.js";
+import type { Agent, AgentEntry, AgentPolicy } from "../../src/agents/agent.js";
 import { createDirectory } from "../../src/agents/directory.js";
 import { buildCards } from "../../src/core/cards.js";
 import type { Call, Reply } from "../../src/core/context.js";
@@ -35,6 +35,7 @@ export interface TestEngine {
     text: string,
     more?: MessageInitShape<typeof MessageSchema>,
     configuration?: object,
+    options?: Partial<Call>,
   ): Promise<SendMessageResponse>;
   stream(
     text: string,
@@ -49,6 +50,18 @@ export interface TestEngineOptions {
   readonly owner?: string;
   readonly answerGraceMs?: number;
   readonly cancelGraceMs?: number;
+  readonly maxLag?: number;
+  readonly now?: () => number;
+  /** Takes the place of the scripted one. */
+  readonly agent?: Agent;
+  /** Tenants besides the default one, each with the same agent. */
+  readonly tenants?: readonly string[];
+}
+
+/** Parameters of a call besides the version; `x-owner` is who calls. */
+export function withParameters(given: Readonly<Record<string, string>>): Pick<Call, "parameters"> {
+  const all = new Map(Object.entries({ "a2a-version": "1.0", ...given }));
+  return { parameters: (name) => all.get(name) };
 }
 
 let messages = 0;
@@ -80,20 +93,22 @@ export function createTestEngine(
     streaming: true,
     pushNotifications: false,
   });
-  const entry: AgentEntry = {
-    tenant: "",
-    agent,
+  const entryOf = (tenant: string): AgentEntry => ({
+    tenant,
+    agent: options.agent ?? agent,
     policy: { ...POLICY, ...options.policy },
     card: cards.card,
     extendedCardPublic: false,
-  };
+  });
   const engine = createEngine({
     store,
     hub: createMemoryHub(),
-    directory: createDirectory([entry]),
+    directory: createDirectory(["", ...(options.tenants ?? [])].map(entryOf)),
     observers: [{ callEnded: (record) => records.push(record) }],
     onFault: (fault) => faults.push(fault),
-    authenticate: () => ({ id: options.owner ?? "alice" }),
+    authenticate: ({ parameters }) => ({ id: parameters("x-owner") ?? options.owner ?? "alice" }),
+    ...(options.maxLag !== undefined && { maxLag: options.maxLag }),
+    ...(options.now && { now: options.now }),
     ...(options.answerGraceMs !== undefined && { answerGraceMs: options.answerGraceMs }),
     ...(options.cancelGraceMs !== undefined && { cancelGraceMs: options.cancelGraceMs }),
   });
@@ -108,7 +123,7 @@ export function createTestEngine(
       wire: "rest",
       method: descriptor,
       request: create(descriptor.input, request),
-      parameters: (name) => (name === "a2a-version" ? "1.0" : undefined),
+      ...withParameters({}),
       signal: new AbortController().signal,
       traffic: { received: 0, sent: 0 },
       ...more,
@@ -133,8 +148,8 @@ export function createTestEngine(
     records,
     faults,
     call,
-    async send(text, more, configuration) {
-      const reply = await call("sendMessage", request(text, more, configuration));
+    async send(text, more, configuration, callOptions) {
+      const reply = await call("sendMessage", request(text, more, configuration), callOptions);
       if (reply.kind !== "unary") throw new Error("not a unary reply");
       return reply.message as SendMessageResponse;
     },

@@ -1,38 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { A2AError } from "../../../src/errors.js";
 import type { WireEvent } from "../../../src/protocol/event.js";
 import { type Message, type Task, TaskState } from "../../../src/protocol/schema.js";
 import { createMemoryStore } from "../../../src/stores/memory.js";
 import type { FullTaskStore } from "../../../src/stores/task-store.js";
 import { createTestEngine, iteratorOf, readAll, summary } from "../../support/engine.js";
+import { reasonOf, stateName, taskOf, textsOf } from "../../support/outcomes.js";
 import type { ScriptedAgent } from "../../support/scripted-agent.js";
-
-function taskOf(response: {
-  readonly payload: { readonly case?: string | undefined; readonly value?: unknown };
-}): Task {
-  expect(response.payload.case).toBe("task");
-  return response.payload.value as Task;
-}
-
-function stateName(task: Task): string {
-  return TaskState[task.status?.state ?? 0] ?? "?";
-}
-
-function textsOf(messages: readonly Message[]): string[] {
-  return messages.map((message) => {
-    const content = message.parts[0]?.content;
-    return content?.case === "text" ? content.value : "";
-  });
-}
-
-async function reasonOf(promise: Promise<unknown>): Promise<string> {
-  try {
-    await promise;
-  } catch (error) {
-    return error instanceof A2AError ? error.reason : `not an A2AError: ${error}`;
-  }
-  return "no error";
-}
 
 describe("a blocking send (S0-01, S2-01)", () => {
   it("returns the task at its end, with history and artifacts", async () => {
