@@ -12,10 +12,12 @@ import { createJsonRpcBinding } from "./bindings/jsonrpc/index.js";
 import { createRestBinding } from "./bindings/rest/index.js";
 import { createOpenApiDocument } from "./bindings/rest/openapi/document.js";
 import { buildCards, type PublicAddresses } from "./core/cards.js";
+import type { Dispatcher } from "./core/context.js";
 import { createEngine, type Engine } from "./core/engine.js";
+import { createGate } from "./core/gate.js";
 import { createRetention, type RetentionRule } from "./core/retention.js";
 import type { Fault } from "./core/run.js";
-import type { A2AError } from "./errors.js";
+import { A2AError } from "./errors.js";
 import type {
   Addresses,
   GatewayAgent,
@@ -36,6 +38,7 @@ import { createMetricsPage } from "./server/metrics-page.js";
 import type { RequestListener } from "./server/node-request.js";
 import { createPages } from "./server/pages.js";
 import { publicAddresses, urlOf } from "./server/public-addresses.js";
+import { shuttingDown } from "./server/settles.js";
 import { createSideServices, type SideServices } from "./server/side-services.js";
 import { createMemoryStore, createSqliteStore } from "./stores/index.js";
 import type { FullTaskStore } from "./stores/task-store.js";
@@ -89,7 +92,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   let agents = options.agents;
   let stopped: Promise<void> | undefined;
   const ports = createPorts(options, core, {
-    ready: () => state === "serving",
+    state: () => state,
     servers: () => (addresses ? [addresses.public.url] : []),
   });
 
@@ -114,6 +117,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       await engine.recover();
       retention.start();
       state = "serving";
+      ports.open();
       return addresses;
     },
     serve: ports.serve,
@@ -135,7 +139,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       };
     },
     drain: () => (stopped ??= stop(options.drainMs ?? 10_000)),
-    close: () => (stopped ??= stop(0)),
+    async close() {
+      if (state === "draining") await ports.close();
+      stopped ??= stop(0);
+      await stopped;
+    },
   };
 }
 
@@ -213,7 +221,7 @@ function clockOf({ now }: GatewayOptions) {
 
 /** What changes while a gateway lives. */
 interface Live {
-  ready(): boolean;
+  state(): GatewayStatus["state"];
   /** Base URLs of the HTTP port. */
   servers(): readonly string[];
 }
@@ -222,7 +230,11 @@ interface Live {
 interface Ports {
   readonly serve: RequestListener;
   listen(): Promise<Addresses>;
+  /** From now on health says that calls are taken. */
+  open(): void;
   drain(graceMs: number): Promise<void>;
+  /** Cuts everything at once. */
+  close(): Promise<void>;
 }
 
 function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
@@ -230,19 +242,20 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
   const report = (error: A2AError) =>
     logger.error({ errorId: error.errorId, err: error.cause ?? error }, "fault");
   const sides = createSideServices([A2AService]);
+  sides.health.setServing(false);
+  const dispatcher = createGate(core.engine.dispatcher, () => refusalIn(live.state()));
   const http = createHttpHost({
-    ...httpRoutes(options, core, { ...live, sides }),
+    ...httpRoutes(options, core, { ...live, dispatcher, sides }),
     report,
     ...httpOptions(options),
   });
   const grpc = createGrpcHost({
     binding: createGrpcBinding({
-      dispatcher: core.engine.dispatcher,
+      dispatcher,
       sides: sides.all,
       maxDepth: options.limits?.depth,
     }),
     maxBytes: options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES,
-    health: sides.health,
     ...(options.tls && { tls: options.tls }),
   });
   const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
@@ -263,11 +276,24 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
         public: publicAddresses(options, httpAt, grpcAt),
       };
     },
+    open: () => sides.health.setServing(true),
     async drain(graceMs) {
-      sides.health.setServing(false);
-      await Promise.all([http.drain(graceMs), grpc.drain(graceMs), metricsHost?.drain(0)]);
+      sides.health.end();
+      await Promise.all([http.drain(graceMs), grpc.drain(graceMs)]);
+      await metricsHost?.drain(0);
+    },
+    async close() {
+      await Promise.all([http.close(), grpc.close(), metricsHost?.close()]);
     },
   };
+}
+
+/** Why no call is taken in this state; undefined when calls are. */
+function refusalIn(state: GatewayStatus["state"]): A2AError | undefined {
+  if (state === "serving") return undefined;
+  return state === "starting"
+    ? new A2AError("UNAVAILABLE", { text: "The gateway is starting." })
+    : shuttingDown();
 }
 
 function httpOptions({ cors, tls, limits }: GatewayOptions) {
@@ -288,10 +314,14 @@ function openApiOf({ versions }: GatewayOptions, servers: readonly string[]) {
 function httpRoutes(
   options: GatewayOptions,
   core: Core,
-  { ready, servers, sides }: Live & { readonly sides: SideServices },
+  {
+    state,
+    servers,
+    dispatcher,
+    sides,
+  }: Live & { readonly dispatcher: Dispatcher; readonly sides: SideServices },
 ) {
-  const { engine, directory, metrics, logger } = core;
-  const { dispatcher } = engine;
+  const { directory, metrics, logger } = core;
   const maxBytes = options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES;
   const maxDepth = options.limits?.depth;
   const common = { dispatcher, maxBytes, maxDepth, heartbeatMs: options.streams?.heartbeatMs };
@@ -305,7 +335,7 @@ function httpRoutes(
     bindings: [connect, jsonrpc, rest],
     mounts: [...mount(options.mounts?.jsonrpc, jsonrpc), ...mount(options.mounts?.rest, rest)],
     routers: [
-      createPages({ ready }),
+      createPages({ ready: () => state() === "serving" }),
       createCardPages({
         agents: directory,
         ...clockOf(options),

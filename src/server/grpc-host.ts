@@ -2,9 +2,7 @@ import { type AddressInfo, createServer, type Server as NetServer, type Socket }
 import { createServer as createTlsServer } from "node:tls";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { GrpcBinding } from "../bindings/grpc/index.js";
-import { A2AError } from "../errors.js";
-import type { Health } from "./health.js";
-import { FAREWELL_MS, settles } from "./settles.js";
+import { endCalls, FAREWELL_MS, settles } from "./settles.js";
 import { type ServerTls, toTlsOptions } from "./tls.js";
 
 /** Where a port is opened. */
@@ -34,8 +32,6 @@ export interface GrpcHostOptions {
   readonly maxBytes: number;
   /** Certificate and key. Unset: cleartext. */
   readonly tls?: ServerTls;
-  /** Turned to NOT_SERVING when the port drains. */
-  readonly health?: Health;
   readonly limits?: Partial<GrpcLimits>;
 }
 
@@ -44,8 +40,9 @@ export interface GrpcHost {
   /** Rejects with Node's own error when the address cannot be had (`EADDRINUSE`, `EACCES`). */
   listen(address: GrpcAddress): Promise<GrpcAddress>;
   /**
-   * Turns health to NOT_SERVING, stops accepting, says GOAWAY, and gives open calls this long. After that they
-   * end with UNAVAILABLE; what is still open a second later is cut. Resolves when all connections are closed.
+   * Says GOAWAY and gives open calls this long. After that they end with UNAVAILABLE; what is still open a second
+   * later is cut. Until all have ended the port goes on answering new connections, so that they hear a reason
+   * instead of nothing: whoever answers the calls refuses them. Resolves when all connections are closed.
    */
   drain(graceMs: number): Promise<void>;
   /** Cuts everything at once. */
@@ -63,7 +60,7 @@ const SILENCE_MS = 15_000;
  * shutdown waits for the clients once a graceful one has begun).
  */
 export function createGrpcHost(options: GrpcHostOptions): GrpcHost {
-  const { binding, health, tls } = options;
+  const { binding, tls } = options;
   const server = createServerOf(options);
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
   const listener = createListener(tls, (socket) => injector.injectConnection(socket));
@@ -80,11 +77,10 @@ export function createGrpcHost(options: GrpcHostOptions): GrpcHost {
   return {
     listen: (address) => listen(listener, address),
     async drain(graceMs) {
-      health?.setServing(false);
+      injector.drain(graceMs + 3 * FAREWELL_MS); // GOAWAY now; the time is for what is cut below anyhow
+      const ended = await endCalls(binding, graceMs);
       const stopped = stop();
-      if (await settles(stopped, graceMs)) return;
-      binding.interrupt(new A2AError("UNAVAILABLE", { text: "The gateway is shutting down." }));
-      if (!(await settles(stopped, FAREWELL_MS))) cut();
+      if (!ended || !(await settles(stopped, FAREWELL_MS))) cut();
       await stopped;
     },
     async close() {

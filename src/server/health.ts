@@ -7,11 +7,14 @@ import {
 } from "../../gen/grpc/health/v1/health_pb.js";
 import type { SideService } from "../bindings/side-service.js";
 import { A2AError } from "../errors.js";
+import { shuttingDown } from "./settles.js";
 
 /** `grpc.health.v1` for the services of a gateway; one for all its ports. */
 export interface Health extends SideService {
   /** SERVING or NOT_SERVING, for everything at once; who watches is told. */
   setServing(serving: boolean): void;
+  /** NOT_SERVING for good. Who watches is told, and the watch ends with UNAVAILABLE: it would keep a port open that drains. */
+  end(): void;
 }
 
 /** Health of these services (full names) and of the server as a whole (the empty name). SERVING at first. */
@@ -19,6 +22,7 @@ export function createHealth(services: readonly string[]): Health {
   const known = new Set(["", HealthService.typeName, ...services]);
   const watchers = new Set<() => void>();
   let serving = true;
+  let over = false;
   const statusOf = (service: string) => {
     if (!known.has(service)) return Status.SERVICE_UNKNOWN;
     return serving ? Status.SERVING : Status.NOT_SERVING;
@@ -35,6 +39,7 @@ export function createHealth(services: readonly string[]): Health {
       const status = statusOf(service);
       if (status !== told) yield create(HealthCheckResponseSchema, { status });
       told = status;
+      if (over) throw shuttingDown();
       if (statusOf(service) === told) await nextChange(signal);
     }
   }
@@ -52,11 +57,17 @@ export function createHealth(services: readonly string[]): Health {
     });
   }
 
+  function setServing(value: boolean): void {
+    serving = value;
+    for (const wake of watchers) wake();
+  }
+
   return {
     service: HealthService,
-    setServing(value) {
-      serving = value;
-      for (const wake of watchers) wake();
+    setServing,
+    end() {
+      over = true;
+      setServing(false);
     },
     async *answer(method, requests, signal) {
       for await (const request of requests) {

@@ -8,7 +8,7 @@ import { DEFAULT_HTTP_LIMITS, type HttpLimits } from "./http-limits.js";
 import { createHttpListener, type HttpListenerOptions } from "./http-listener.js";
 import { watchSessions } from "./http2-sessions.js";
 import type { RequestListener } from "./node-request.js";
-import { FAREWELL_MS, settles } from "./settles.js";
+import { endCalls, FAREWELL_MS, settles } from "./settles.js";
 import { sharePort } from "./sniff.js";
 import { type ServerTls, toTlsOptions } from "./tls.js";
 
@@ -26,9 +26,10 @@ export interface HttpHost {
   /** The listener for requests, for a server of one's own: `http.createServer(host.serve)`. */
   readonly serve: RequestListener;
   /**
-   * Stops accepting, closes idle connections, tells the others (`connection: close`, GOAWAY), and gives open
-   * calls this long. After that their signals abort with UNAVAILABLE; what is still open a second later is cut.
-   * Resolves when all connections are closed.
+   * Closes idle connections, tells the others (`connection: close`, GOAWAY), and gives open calls this long. After
+   * that their signals abort with UNAVAILABLE; what is still open a second later is cut. Until all have ended the
+   * port goes on answering new connections, so that probes see what is going on and calls hear a reason: whoever
+   * answers the calls refuses them. Resolves when all connections are closed.
    */
   drain(graceMs: number): Promise<void>;
   /** Cuts everything at once. */
@@ -47,8 +48,14 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
   });
   const port = sharePort({ http1, http2, timeoutMs: limits.headersTimeoutMs });
   const stop = async () => {
-    await stopListening(http1);
-    await listener.idle();
+    const closed = stopListening(http1);
+    closeIdle();
+    await closed;
+    await listener.idle(); // of a server of one's own
+  };
+  const closeIdle = () => {
+    port.closeIdle(listener.busy());
+    sessions.drain();
   };
   const cut = async () => {
     sessions.cut();
@@ -59,13 +66,11 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
     listen: (number, host) => listen(http1, number, host, options.report),
     serve: listener.serve,
     async drain(graceMs) {
+      listener.drain();
+      closeIdle();
+      const ended = await endCalls(listener, graceMs);
       const stopped = stop();
-      port.closeIdle(listener.drain());
-      sessions.drain();
-      if (await settles(stopped, graceMs)) return;
-      listener.interrupt(new A2AError("UNAVAILABLE", { text: "The gateway is shutting down." }));
-      if (await settles(stopped, FAREWELL_MS)) return;
-      await cut();
+      if (!ended || !(await settles(stopped, FAREWELL_MS))) await cut();
       await stopped;
     },
     async close() {

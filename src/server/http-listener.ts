@@ -26,8 +26,10 @@ export interface HttpListenerOptions {
 /** A port's requests, and those of them that are still in flight. */
 export interface HttpListener {
   readonly serve: RequestListener;
-  /** From now on an HTTP/1.1 connection closes after its answer. Returns the sockets that have one outstanding. */
-  drain(): ReadonlySet<unknown>;
+  /** From now on an HTTP/1.1 connection closes after its answer. */
+  drain(): void;
+  /** Sockets of HTTP/1.1 that have an answer outstanding. */
+  busy(): ReadonlySet<unknown>;
   /** Aborts every open call. */
   interrupt(reason: A2AError): void;
   /** Resolves when nothing is in flight. */
@@ -67,7 +69,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
       pages(req, res);
     }
   };
-  return { serve, drain: open.drain, interrupt: open.interrupt, idle: open.idle };
+  return { serve, drain: open.drain, busy: open.busy, interrupt: open.interrupt, idle: open.idle };
 }
 
 function createAnswer(
@@ -109,6 +111,8 @@ function createOpenExchanges(): OpenExchanges {
     draining: () => draining,
     drain() {
       draining = true;
+    },
+    busy() {
       return new Set([...open.keys()].map((res) => ("stream" in res ? undefined : res.socket)));
     },
     interrupt(reason) {

@@ -2,7 +2,7 @@ import { constants, type Http2Server, type ServerHttp2Session } from "node:http2
 
 /** The HTTP/2 connections of a port. */
 export interface Http2Sessions {
-  /** Says GOAWAY on all, those to come included: open streams go on, new ones are not taken. */
+  /** Says GOAWAY on all: open streams go on, new ones are not taken. Connections to come get it with their first stream. */
   drain(): void;
   /** Ends all with an error: a closed socket alone looks to many clients like the proper end of their streams. */
   cut(): void;
@@ -25,7 +25,7 @@ export function watchSessions(server: Http2Server, { helloMs, idleMs }: SessionL
     session.once("close", () => sessions.delete(session));
     cutWhenSilent(session, helloMs);
     closeWhenIdle(session, idleMs);
-    if (draining) session.close();
+    if (draining) session.once("stream", () => session.close());
   });
   return {
     drain() {

@@ -36,7 +36,6 @@ export async function startRpcHosts(options: RpcHostsOptions = {}): Promise<RpcH
   const http = createHttpHost({ bindings: [createConnectBinding({ ...common, maxBytes })] });
   const grpc = createGrpcHost({
     binding: createGrpcBinding(common),
-    health: sides.health,
     maxBytes,
     ...(tls && { tls }),
   });

@@ -33,6 +33,8 @@ export interface GrpcBinding {
   readonly services: readonly GrpcService[];
   /** Ends every open call with this reason. */
   interrupt(reason: A2AError): void;
+  /** Resolves when no call is open. */
+  idle(): Promise<void>;
 }
 
 /**
@@ -53,6 +55,7 @@ export function createGrpcBinding(options: GrpcBindingOptions): GrpcBinding {
       ...sides.map((side) => serve(side.service, (method) => sideHandler({ side, method, open, maxDepth }))),
     ],
     interrupt: open.interrupt,
+    idle: open.idle,
   };
 }
 

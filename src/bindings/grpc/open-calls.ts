@@ -75,10 +75,13 @@ export interface OpenCalls {
   remove(signal: CallSignal): void;
   /** Ends every call with this reason. */
   interrupt(reason: A2AError): void;
+  /** Resolves when no call is open. */
+  idle(): Promise<void>;
 }
 
 export function createOpenCalls(): OpenCalls {
   const open = new Set<CallSignal>();
+  const waiting: (() => void)[] = [];
   return {
     add(call) {
       const signal = new CallSignal(call);
@@ -88,9 +91,11 @@ export function createOpenCalls(): OpenCalls {
     remove(signal) {
       signal.close();
       open.delete(signal);
+      if (open.size === 0) for (const wake of waiting.splice(0)) wake();
     },
     interrupt(reason) {
       for (const signal of open) signal.interrupt(reason);
     },
+    idle: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
 }

@@ -230,15 +230,21 @@ describe("health", () => {
     }
   });
 
-  it("turns NOT_SERVING when the gRPC port drains", async () => {
+  it("ends with NOT_SERVING, so that watches do not hold up a drain", async () => {
     const hosts = await start();
-    const client = createClient(Health, createGrpcTransport({ baseUrl: urlsOf(hosts)[1] ?? "" }));
-    const watch = client.watch({})[Symbol.asyncIterator]();
-    await watch.next();
-    const drained = hosts.grpc.drain(100);
-    expect((await watch.next()).value.status).toBe(Serving.NOT_SERVING);
-    const error = await watch.next().catch((thrown) => thrown);
-    expect(error.code).toBe(Code.Unavailable);
+    const watches = urlsOf(hosts).map((baseUrl) =>
+      createClient(Health, createGrpcTransport({ baseUrl })).watch({})[Symbol.asyncIterator](),
+    );
+    for (const watch of watches) await watch.next();
+    const at = Date.now();
+    hosts.sides.health.end();
+    const drained = Promise.all([hosts.grpc.drain(10_000), hosts.http.drain(10_000)]);
+    for (const watch of watches) {
+      expect((await watch.next()).value.status).toBe(Serving.NOT_SERVING);
+      const error = await watch.next().catch((thrown) => thrown);
+      expect(error.code).toBe(Code.Unavailable);
+    }
     await drained;
+    expect(Date.now() - at).toBeLessThan(2_000);
   });
 });
