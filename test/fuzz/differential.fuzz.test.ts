@@ -13,7 +13,7 @@ const RUNS =
         interruptAfterTimeLimit: SECONDS * 1000,
         markInterruptAsFailure: false,
       }
-    : { numRuns: 40, seed: 1 };
+    : { numRuns: 25, seed: 1 };
 
 describe("S1-01 any sequence of operations has the same answers on every wire", () => {
   let stages: Stage[];
@@ -25,7 +25,7 @@ describe("S1-01 any sequence of operations has the same answers on every wire", 
     for (const stage of stages) await stage.close();
   });
 
-  it("holds for random sequences", { timeout: (SECONDS + 60) * 1000 }, async () => {
+  it("holds for random sequences", { timeout: (SECONDS + 180) * 1000 }, async () => {
     const property = fc.asyncProperty(sequence, async (moves) => {
       const walked = await Promise.all(stages.map((stage) => walk(moves, stage)));
       for (const [index, seen] of walked.entries()) {
