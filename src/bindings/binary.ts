@@ -1,5 +1,6 @@
-import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
+import { decodeBinary as decode } from "../protocol/binary/index.js";
 import { binaryDepth, isDeeper, tooDeep } from "../protocol/depth.js";
 
 /**
@@ -23,10 +24,9 @@ function parse<Desc extends DescMessage>(
   maxDepth: number,
 ): MessageShape<Desc> {
   try {
-    return fromBinary(schema, bytes, { recursionLimit: binaryDepth(maxDepth) });
+    return decode(schema, bytes, binaryDepth(maxDepth));
   } catch (cause) {
-    // protobuf-es has one class for all that it finds wrong.
-    if (cause instanceof Error && cause.message.includes("maximum recursion depth")) throw tooDeep(maxDepth);
+    if (cause instanceof Error && cause.message.includes("nested too deep")) throw tooDeep(maxDepth);
     throw new A2AError("INVALID_ARGUMENT", { text: `The message is not a valid ${schema.name}.`, cause });
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { type JsonValue, toBinary } from "@bufbuild/protobuf";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { encodeBinary } from "../protocol/binary/index.js";
 import { toJsonValue } from "../protocol/json/index.js";
 import { type Message, MessageSchema } from "../protocol/schema.js";
 import type { MessageKey, Scope } from "../stores/task-store.js";
@@ -17,7 +18,7 @@ export function messageKeyOf(scope: Scope, message: Message): MessageKey {
 function digestOf(message: Message): string {
   const hash = createHash("sha256");
   if (holdsJson(message)) hash.update(JSON.stringify(sorted(toJsonValue(MessageSchema, message))));
-  else hash.update(toBinary(MessageSchema, message));
+  else hash.update(encodeBinary(MessageSchema, message));
   return hash.digest("base64url");
 }
 

@@ -52,7 +52,7 @@ export interface TaskWriterOptions {
 interface Batch {
   readonly entries: Entry[];
   readonly messageKey: MessageKey | undefined;
-  statusChanged: boolean;
+  stateChanged: boolean;
   /** The task after these entries; unset while more may join them. */
   task?: Task;
 }
@@ -91,11 +91,15 @@ export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
     const event = WireEvent.of(response, onWire ? number + 1 : 0);
     void event.binary; // throws for what no store could keep, while the one who said it still hears of it
     const batch = batchFor(messageKey);
+    const before = seq === 0 ? undefined : fold.state;
     fold.apply(response);
     seq += 1;
     if (onWire) number += 1;
     batch.entries.push({ seq, event });
-    if (response.payload.case === "task" || response.payload.case === "statusUpdate") noteStatus(batch);
+    if (fold.state !== before) batch.stateChanged = true;
+    if (response.payload.case === "statusUpdate" && phaseOf(fold.state) !== "open") {
+      settlements.push({ seq, task: fold.task() });
+    }
     if (!flushing) void flush();
     return seq - durableSeq > ahead ? reached(seq - ahead) : undefined;
   }
@@ -105,14 +109,9 @@ export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
     const open = batches.at(-1);
     if (open !== undefined && messageKey === undefined) return open;
     if (open !== undefined) open.task = fold.task();
-    const batch: Batch = { entries: [], messageKey, statusChanged: false };
+    const batch: Batch = { entries: [], messageKey, stateChanged: false };
     batches.push(batch);
     return batch;
-  }
-
-  function noteStatus(batch: Batch): void {
-    batch.statusChanged = true;
-    if (phaseOf(fold.state) !== "open") settlements.push({ seq, task: fold.task() });
   }
 
   /** Writes what has gathered until nothing is left. Everything appended within a tick goes into one commit. */
@@ -128,9 +127,9 @@ export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
     }
   }
 
-  async function commit({ entries, messageKey, statusChanged, task }: Batch): Promise<void> {
+  async function commit({ entries, messageKey, stateChanged, task }: Batch): Promise<void> {
     const last = durableSeq + entries.length;
-    const snapshot = statusChanged || last - snapshotSeq >= Math.max(snapshotTail, snapshotSeq);
+    const snapshot = stateChanged || last - snapshotSeq >= Math.max(snapshotTail, snapshotSeq);
     const result = await log.commit(scope, taskId, {
       kind: "task",
       expectedSeq: durableSeq,

@@ -1,4 +1,5 @@
-import { type DescMessage, type Message, toBinary } from "@bufbuild/protobuf";
+import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { encodeBinary } from "../../protocol/binary/index.js";
 import { WireEvent } from "../../protocol/event.js";
 import { readJson, writeJson } from "../../protocol/json/index.js";
 import { decodeBinary } from "../binary.js";
@@ -16,7 +17,7 @@ export interface Codec {
 export const PROTO: Codec = {
   decode: decodeBinary,
   encode: (schema, outgoing) =>
-    outgoing instanceof WireEvent ? outgoing.binary : toBinary(schema, outgoing),
+    outgoing instanceof WireEvent ? outgoing.binary : encodeBinary(schema, outgoing),
 };
 
 /** The same strict reader and REQUIRED-aware writer as on the other JSON wires. */

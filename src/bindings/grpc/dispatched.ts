@@ -1,8 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { toBinary } from "@bufbuild/protobuf";
 import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
 import type { Call, Dispatcher, Parameters, Reply, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
+import { encodeBinary } from "../../protocol/binary/index.js";
 import { decodeBinary } from "../binary.js";
 import { abortable } from "../reader.js";
 import type { CallSignal, GrpcCall, OpenCalls } from "./open-calls.js";
@@ -31,7 +31,7 @@ export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffe
     const reply = await dispatch({ ...served, call, signal, traffic });
     if (reply.kind === "stream")
       throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
-    const bytes = asBuffer(toBinary(method.output, reply.message));
+    const bytes = asBuffer(encodeBinary(method.output, reply.message));
     traffic.sent = bytes.length;
     sendHeaders(call, reply);
     return bytes;
