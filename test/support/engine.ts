@@ -15,6 +15,7 @@ import {
   SendMessageRequestSchema,
   type SendMessageResponse,
   type StreamResponse,
+  type Task,
   TaskState,
 } from "../../src/protocol/schema.js";
 import { createMemoryStore } from "../../src/stores/memory.js";
@@ -163,6 +164,14 @@ export function createTestEngine(
 export function iteratorOf(reply: Reply): AsyncIterator<WireEvent> {
   if (reply.kind !== "stream") throw new Error("not a stream");
   return reply.events[Symbol.asyncIterator]();
+}
+
+/** The Task that a stream begins with. */
+export async function leadOf(iterator: AsyncIterator<WireEvent>): Promise<Task> {
+  const step = await iterator.next();
+  const payload = step.done ? undefined : step.value.response.payload;
+  if (payload?.case !== "task") throw new Error("the stream does not begin with a task");
+  return payload.value;
 }
 
 /** Reads a stream to its end. */
