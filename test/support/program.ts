@@ -32,9 +32,7 @@ export function startProgram(
   directory: string,
   environment: Readonly<Record<string, string>> = {},
 ): Program {
-  const clean = Object.entries(process.env).filter(
-    ([name]) => !/^(SWITCHYARD_|NODE_OPTIONS$|VITEST)/.test(name),
-  );
+  const clean = Object.entries(process.env).filter(([name]) => !/^(SWITCHYARD_|VITEST)/.test(name));
   const main = join(compiledPackage(), "dist/src/main.js");
   const child = spawn(process.execPath, [main, ...args], {
     cwd: directory,
