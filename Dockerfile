@@ -12,7 +12,9 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY gen gen
 COPY src src
-RUN npm run build && npm prune --omit=dev
+RUN npm run build \
+  && npm prune --omit=dev \
+  && rm -rf node_modules/better-sqlite3/deps node_modules/better-sqlite3/build/Release/obj*
 
 FROM node:24-bookworm-slim
 ENV NODE_ENV=production
