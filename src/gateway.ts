@@ -177,7 +177,7 @@ async function createCore(options: GatewayOptions): Promise<Core> {
     ...engineOptions(options, logger),
   });
   metrics?.watch({
-    runCount: () => engine.runs.list().length,
+    runStates: () => engine.runs.list().map(({ state }) => state),
     readerCount: () => engine.log.readerCount(),
     countByState: () => store.countByState(),
   });

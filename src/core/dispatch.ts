@@ -214,10 +214,12 @@ function createRecorder(
     },
     stream(source, signal) {
       stream = true;
+      const counting = observers.filter(({ eventSent }) => eventSent !== undefined);
       for (const observer of observers) observer.streamOpened?.(call.wire, method);
       return recorded(source[Symbol.asyncIterator](), {
         event(event) {
           events += 1;
+          for (const observer of counting) observer.eventSent?.(call.wire);
           if (events === 1) taskId ||= taskIdOf(event.response);
         },
         done: () => setImmediate(record, undefined),

@@ -29,5 +29,7 @@ export interface CallRecord {
 /** Who is told about calls: the access log, metrics. Must not throw. */
 export interface CallObserver {
   streamOpened?(wire: Wire, method: string): void;
+  /** An event of a stream is handed to its wire. */
+  eventSent?(wire: Wire): void;
   callEnded(record: CallRecord): void;
 }

@@ -5,7 +5,8 @@ import type { TaskStore } from "../stores/task-store.js";
 
 /** What a scrape asks the gateway for. */
 export interface MetricsSources {
-  runCount(): number;
+  /** The state of the task of each run. */
+  runStates(): Iterable<TaskState>;
   readerCount(): number;
   countByState(): Promise<ReadonlyMap<TaskState, number>>;
 }
@@ -28,11 +29,21 @@ const COMMIT_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.0
 /** Label values come from our own tables and the configured tenants only, so their number is bounded. */
 const CALL_LABELS = ["wire", "method", "tenant", "code"] as const;
 
-/** Metrics of one gateway, in a registry of their own. Loads prom-client when called. */
+let processRegistry: Registry | undefined;
+
+/** Memory, CPU and event-loop delay of the process, once for all its gateways: nothing ends their collection. */
+function processMetrics(prom: typeof import("prom-client")): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new prom.Registry();
+    prom.collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
+}
+
+/** Metrics of one gateway, in a registry of their own, and of its process. Loads prom-client when called. */
 export async function createMetrics(): Promise<Metrics> {
   const prom = await import("prom-client");
   const registry = new prom.Registry();
-  prom.collectDefaultMetrics({ register: registry });
   const registers = [registry];
 
   const calls = new prom.Counter({
@@ -69,9 +80,9 @@ export async function createMetrics(): Promise<Metrics> {
   return {
     observer: observer({ calls, durations, events, streams }),
     watch: (sources) => gauges(prom, registry, sources),
-    timed: (store) => ({ ...store, commit: timedCommit(store, commits) }),
+    timed: (store) => withCommit(store, timedCommit(store, commits)),
     contentType: registry.contentType,
-    render: () => registry.metrics(),
+    render: async () => `${await registry.metrics()}${await processMetrics(prom).metrics()}`,
   };
 }
 
@@ -85,12 +96,11 @@ interface CallMetrics {
 function observer({ calls, durations, events, streams }: CallMetrics): CallObserver {
   return {
     streamOpened: (wire) => streams.inc({ wire }),
-    callEnded({ wire, method, tenant, code, durationMs, stream, events: count }) {
+    eventSent: (wire) => events.inc({ wire }),
+    callEnded({ wire, method, tenant, code, durationMs, stream }) {
       calls.inc({ wire, method, tenant, code });
       durations.observe({ wire, method }, durationMs / 1000);
-      if (!stream) return;
-      streams.dec({ wire });
-      events.inc({ wire }, count);
+      if (stream) streams.dec({ wire });
     },
   };
 }
@@ -99,10 +109,11 @@ function gauges(prom: typeof import("prom-client"), registry: Registry, sources:
   const registers = [registry];
   new prom.Gauge({
     name: "switchyard_runs",
-    help: "Turns that agents are working on now.",
+    help: "Turns that agents are working on now, by the state of the task.",
+    labelNames: ["state"],
     registers,
     collect() {
-      this.set(sources.runCount());
+      setByState(this, countsOf(sources.runStates()), RUNNING);
     },
   });
   new prom.Gauge({
@@ -119,9 +130,50 @@ function gauges(prom: typeof import("prom-client"), registry: Registry, sources:
     labelNames: ["state"],
     registers,
     async collect() {
-      this.reset();
-      for (const [state, count] of await sources.countByState())
-        this.set({ state: TaskState[state] ?? "" }, count);
+      setByState(this, await sources.countByState(), STATES);
+    },
+  });
+}
+
+/** States that a task can be in while an agent works on it. */
+const RUNNING = [TaskState.SUBMITTED, TaskState.WORKING, TaskState.AUTH_REQUIRED];
+/** States that a stored task can be in. */
+const STATES = [
+  ...RUNNING,
+  TaskState.INPUT_REQUIRED,
+  TaskState.COMPLETED,
+  TaskState.FAILED,
+  TaskState.CANCELED,
+  TaskState.REJECTED,
+];
+
+/** States without a task are 0 rather than absent, so that sums and alerts work from the start. */
+function setByState(
+  gauge: Gauge<"state">,
+  counts: ReadonlyMap<TaskState, number>,
+  states: readonly TaskState[],
+): void {
+  for (const state of states) gauge.set({ state: TaskState[state] }, counts.get(state) ?? 0);
+}
+
+function countsOf(states: Iterable<TaskState>): ReadonlyMap<TaskState, number> {
+  const counts = new Map<TaskState, number>();
+  for (const state of states) counts.set(state, (counts.get(state) ?? 0) + 1);
+  return counts;
+}
+
+/** The same store with another `commit`, whether it is a plain object or of a class with private fields. */
+function withCommit<Store extends TaskStore>(store: Store, commit: TaskStore["commit"]): Store {
+  const methods = new Map<string | symbol, unknown>([["commit", commit]]);
+  return new Proxy(store, {
+    get(target, key) {
+      const known = methods.get(key);
+      if (known !== undefined) return known;
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      const bound: unknown = value.bind(target);
+      methods.set(key, bound);
+      return bound;
     },
   });
 }

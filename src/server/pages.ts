@@ -33,7 +33,8 @@ function state(good: () => boolean, yes: string, no: string): RequestHandler {
   };
 }
 
-const getOnly: RequestHandler = (req, res, next) => {
+/** Answers what is neither GET nor HEAD. */
+export const getOnly: RequestHandler = (req, res, next) => {
   const allow = "GET, HEAD, OPTIONS";
   if (req.method === "OPTIONS") res.status(204).set({ allow }).end();
   else next(new A2AError("METHOD_NOT_ALLOWED", { headers: { allow } }));
