@@ -3,6 +3,7 @@ import { report, run } from "./run.mjs";
 
 const STEPS = [
   ["types", ["tsc"]],
+  ["types of what runs in a browser", ["tsc", "--project", "test/interop/browser"]],
   ["format, lint and import rule", ["biome", "check", "--error-on-warnings"]],
   ["unused code and dependencies", ["knip"]],
   ["contract: lint", ["buf", "lint"]],
