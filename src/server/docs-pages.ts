@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Router } from "express";
+import { getOnly } from "./pages.js";
 
 /** Where the OpenAPI document is found. */
 export const OPENAPI_PATH = "/openapi.json";
@@ -14,6 +15,14 @@ const ASSETS: ReadonlySet<string> = new Set(["swagger-ui.css", "swagger-ui-bundl
 /** The page may load what this port serves, and nothing else; swagger-ui sets styles and icons inline. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+
+const HEADERS = {
+  "content-security-policy": CONTENT_SECURITY_POLICY,
+  "x-content-type-options": "nosniff",
+};
+
+/** They change with the program only. */
+const ASSETS_MAX_AGE_MS = 3_600_000;
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -37,30 +46,31 @@ const START = `SwaggerUIBundle({ url: ${JSON.stringify(OPENAPI_PATH)}, dom_id: "
 `;
 
 /**
- * The OpenAPI document and a page to read it, as Express routes. The page loads files of this port only.
+ * The OpenAPI document and a page to read it, as Express routes for GET and HEAD, each with an ETag. The page loads
+ * files of this port only.
  * @param document asked for at the first request, and then kept.
  */
 export function createDocsPages(document: () => JsonObject): Router {
   const router = Router({ caseSensitive: true });
   let json: string | undefined;
-  router.get(OPENAPI_PATH, (_request, response) => {
+  const page = (path: string, type: string, text: () => string) =>
+    router
+      .route(path)
+      .get((_request, response) => {
+        response.set({ ...HEADERS, "cache-control": "public, max-age=60", "content-type": type });
+        response.send(text());
+      })
+      .all(getOnly);
+  page(OPENAPI_PATH, "application/json", () => {
     json ??= JSON.stringify(document());
-    response.set({ "content-type": "application/json", "cache-control": "public, max-age=60" }).end(json);
+    return json;
   });
-  router.get(DOCS_PATH, (_request, response) => {
-    response.set({
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": CONTENT_SECURITY_POLICY,
-    });
-    response.end(PAGE);
-  });
-  router.get(`${DOCS_PATH}/start.js`, (_request, response) => {
-    response.set({ "content-type": "text/javascript; charset=utf-8" }).end(START);
-  });
+  page(DOCS_PATH, "text/html", () => PAGE);
+  page(`${DOCS_PATH}/start.js`, "text/javascript", () => START);
   router.get(`${DOCS_PATH}/:file`, (request, response, next) => {
     const { file } = request.params;
     if (!ASSETS.has(file)) return next();
-    response.sendFile(file, { root: assetFolder(), maxAge: 3_600_000 });
+    response.set(HEADERS).sendFile(file, { root: assetFolder(), maxAge: ASSETS_MAX_AGE_MS });
   });
   return router;
 }
