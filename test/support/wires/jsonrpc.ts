@@ -86,7 +86,8 @@ async function* readStream(
       yield { kind: "error", error: jsonRpcError(envelope.error, 200), first, headers };
       return;
     }
-    yield { kind: "event", message: exactJson(methodOf(name).output, envelope.result as JsonValue), headers };
+    const message = exactJson(methodOf(name).output, envelope.result as JsonValue);
+    yield { kind: "event", message, headers, id: event.id };
     first = false;
   }
 }

@@ -101,7 +101,7 @@ async function* readStream(
       return;
     }
     assert.equal(event.type, "message");
-    yield { kind: "event", message: exactJson(methodOf(name).output, json), headers };
+    yield { kind: "event", message: exactJson(methodOf(name).output, json), headers, id: event.id };
     first = false;
   }
 }

@@ -33,7 +33,13 @@ export type Answer =
 
 /** What a stream did next. After `end` or `error` there is nothing more. */
 export type Step =
-  | { readonly kind: "event"; readonly message: JsonValue; readonly headers: AnswerHeaders }
+  | {
+      readonly kind: "event";
+      readonly message: JsonValue;
+      readonly headers: AnswerHeaders;
+      /** Id of the server-sent event that it came in. */
+      readonly id?: string | undefined;
+    }
   | { readonly kind: "end" }
   | {
       readonly kind: "error";

@@ -1,0 +1,1 @@
+export { lasting as default } from "./agent.mjs";
