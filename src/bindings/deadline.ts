@@ -34,10 +34,10 @@ export function parseTimeout(text: string): number {
 
 /**
  * The signal of a call with a deadline: it aborts as `parent` does, and with DEADLINE_EXCEEDED when the time is
- * up. Without a timeout it is `parent` itself.
+ * up. A time beyond 24 days never is: then it is `parent` itself.
  */
-export function createDeadline(parent: AbortSignal, timeoutMs: number | undefined): Deadline {
-  if (timeoutMs === undefined || timeoutMs > LONGEST_MS) return { signal: parent, clear: () => undefined };
+export function createDeadline(parent: AbortSignal, timeoutMs: number): Deadline {
+  if (timeoutMs > LONGEST_MS) return { signal: parent, clear: () => undefined };
   const controller = new AbortController();
   const follow = () => controller.abort(parent.reason);
   const expire = () => controller.abort(new A2AError("DEADLINE_EXCEEDED"));

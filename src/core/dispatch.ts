@@ -54,7 +54,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       scope: { tenant: entry.tenant, owner: principal.id },
       extensions,
       parameters: call.parameters,
-      signal: call.signal,
+      // A signal is made when somebody first asks for it; most calls end before that.
+      get signal() {
+        return call.signal;
+      },
     };
     return { context, operation };
   }
@@ -117,7 +120,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         const { context, operation } = await admit(call, requestId);
         recorder.admitted(context, call.request);
         const reply = await through(0, context, operation, call.request);
-        if (reply.kind === "stream") return { ...reply, events: recorder.stream(reply.events, call.signal) };
+        if (reply.kind === "stream") {
+          return {
+            kind: "stream",
+            headers: reply.headers,
+            events: recorder.stream(reply.events, call.signal),
+          };
+        }
         recorder.answered(reply.message);
         return reply;
       } catch (thrown) {

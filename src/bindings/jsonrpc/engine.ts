@@ -103,7 +103,7 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
 
 /** Field by field: spreading the request would cost several microseconds a call. */
 function toCall(request: RpcRequest, method: DescMethod, message: Message): Call {
-  const { addressTenant, parameters, queryVersion, signal, traffic } = request;
+  const { addressTenant, parameters, queryVersion, traffic } = request;
   return {
     wire: "jsonrpc",
     method,
@@ -111,7 +111,10 @@ function toCall(request: RpcRequest, method: DescMethod, message: Message): Call
     addressTenant,
     parameters,
     queryVersion,
-    signal,
+    // Most calls end before anybody asks for their signal.
+    get signal() {
+      return request.signal;
+    },
     traffic,
   };
 }

@@ -38,7 +38,9 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
       addressTenant: address.tenant,
       queryVersion: queryVersionOf(request.target),
       parameters: parametersOf(request.headers),
-      signal: request.signal,
+      get signal() {
+        return request.signal;
+      },
     });
     return answered.kind === "single" ? single(answered) : streamed(answered, request, traffic);
   }

@@ -5,6 +5,7 @@ import { A2AError } from "../../errors.js";
 import { A2AService } from "../../protocol/schema.js";
 import { createDeadline, type Deadline, parseTimeout } from "../deadline.js";
 import { type HttpBinding, type HttpRequest, type HttpResponse, parametersOf } from "../http.js";
+import { endReason } from "../reader.js";
 import { readMessage } from "./request.js";
 import { type Answering, errorResponse, headOf, optionsResponse, unaryResponse } from "./response.js";
 import { streamResponse, watchEnd } from "./stream.js";
@@ -41,7 +42,7 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
     let deadline: Deadline | undefined;
     try {
       deadline = deadlineOf(request);
-      call = await createCall(match, answering, deadline.signal);
+      call = await createCall(match, answering, deadline);
     } catch (thrown) {
       deadline?.clear();
       return refuse(thrown, answering, match);
@@ -52,31 +53,43 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
   async function createCall(
     match: Match,
     { request, traffic }: Answering,
-    signal: AbortSignal,
+    deadline: Deadline | undefined,
   ): Promise<Call> {
     const message = await readMessage(match, request, { maxBytes, traffic });
-    if (signal.aborted) throw signal.reason instanceof A2AError ? signal.reason : new A2AError("CANCELLED");
+    if (deadline?.signal.aborted) throw endReason(deadline.signal);
     const { method, queryVersion } = match;
     const parameters = parametersOf(request.headers);
-    return { wire: "rest", method, request: message, parameters, queryVersion, signal, traffic };
+    return {
+      wire: "rest",
+      method,
+      request: message,
+      parameters,
+      queryVersion,
+      // Without a deadline the signal stays unmade until somebody asks for it.
+      get signal() {
+        return deadline?.signal ?? request.signal;
+      },
+      traffic,
+    };
   }
 
   async function perform(
     { route }: Match,
     call: Call,
-    { answering, deadline }: { readonly answering: Answering; readonly deadline: Deadline },
+    { answering, deadline }: { readonly answering: Answering; readonly deadline: Deadline | undefined },
   ): Promise<HttpResponse> {
     let reply: Reply;
     try {
       reply = await dispatcher.call(call);
       if (reply.kind === "stream") {
-        const events = watchEnd(reply.events, deadline.clear);
-        return await streamResponse(route, { ...reply, events }, { ...answering, heartbeatMs });
+        const events = deadline ? watchEnd(reply.events, deadline.clear) : reply.events;
+        const { kind, headers } = reply;
+        return await streamResponse(route, { kind, events, headers }, { ...answering, heartbeatMs });
       }
-      deadline.clear();
+      deadline?.clear();
     } catch (thrown) {
       // The dispatcher has reported it.
-      deadline.clear();
+      deadline?.clear();
       return errorResponse(A2AError.from(thrown), answering);
     }
     try {
@@ -106,7 +119,7 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
   };
 }
 
-function deadlineOf(request: HttpRequest): Deadline {
+function deadlineOf(request: HttpRequest): Deadline | undefined {
   const timeout = parametersOf(request.headers)("grpc-timeout");
-  return createDeadline(request.signal, timeout === undefined ? undefined : parseTimeout(timeout));
+  return timeout === undefined ? undefined : createDeadline(request.signal, parseTimeout(timeout));
 }
