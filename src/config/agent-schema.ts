@@ -35,7 +35,9 @@ export const agentSchema = z.strictObject({
   tenant: z
     .string()
     .default("")
-    .describe("First path segment under which the agent is served. Empty: the default agent."),
+    .describe(
+      "First path segment under which the agent is served over REST and JSON-RPC; `tenant` in the request on every other wire. Empty: the default agent.",
+    ),
   kind: choice("echo", "module")
     .optional()
     .describe(
