@@ -2,6 +2,10 @@ import { WIRE } from "./shape.js";
 
 /** What invalid UTF-8 turns into, and valid text seldom has. */
 const REPLACEMENT = "\ufffd";
+/** Fields without a meaning here that one message may have. Each is kept on its own, at many times its size. */
+const MOST_UNKNOWN = 100_000;
+/** Bytes of the longest tag: 29 bits of number and 3 of wire type. */
+const LONGEST_TAG = 5;
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads a message from its start to its end. Every method throws where the bytes are no protobuf. */
@@ -9,6 +13,7 @@ export class BinaryInput {
   readonly #buffer: Buffer;
   #at = 0;
   #depthLeft: number;
+  #unknownLeft = MOST_UNKNOWN;
 
   constructor(bytes: Uint8Array, maxDepth: number) {
     this.#depthLeft = maxDepth;
@@ -42,6 +47,17 @@ export class BinaryInput {
 
   expect(end: number): void {
     if (this.#at !== end) throw new RangeError("a field goes beyond the end of its message");
+  }
+
+  /** A field's number and wire type. Longer than 32 bits it is none: half of it would name another field. */
+  tag(): number {
+    const start = this.#at;
+    const tag = this.varint();
+    const bytes = this.#at - start;
+    const fits =
+      bytes < LONGEST_TAG || (bytes === LONGEST_TAG && (this.#buffer[this.#at - 1] as number) < 0x10);
+    if (!fits) throw new RangeError("a tag is too long");
+    return tag;
   }
 
   /** A varint as an unsigned number; of more than 32 bits only the lower ones count, as in protobuf everywhere. */
@@ -121,6 +137,13 @@ export class BinaryInput {
     return new Uint8Array(this.#buffer.subarray(start, this.#at));
   }
 
+  /** As `skip`, for a field that is kept. */
+  unknown(tag: number): Uint8Array {
+    this.#unknownLeft -= 1;
+    if (this.#unknownLeft < 0) throw new RangeError("the message has too many unknown fields");
+    return this.skip(tag);
+  }
+
   #pass(tag: number): void {
     if (tag < 8) throw new RangeError("there is no field 0");
     switch (tag & 7) {
@@ -147,7 +170,7 @@ export class BinaryInput {
   #passGroup(tag: number): void {
     const end = tag - WIRE.groupStart + WIRE.groupEnd;
     this.enter();
-    for (let inner = this.varint(); inner !== end; inner = this.varint()) this.#pass(inner);
+    for (let inner = this.tag(); inner !== end; inner = this.tag()) this.#pass(inner);
     this.leave(this.#at);
   }
 

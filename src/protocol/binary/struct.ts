@@ -82,7 +82,7 @@ function putObject(out: BinaryOutput, value: JsonObject | readonly JsonValue[] |
 export function takeStruct(input: BinaryInput, end: number, object: JsonObject): JsonObject {
   input.enter();
   while (input.at < end) {
-    const tag = input.varint();
+    const tag = input.tag();
     if (tag === ITEM) takeEntry(input, input.end(), object);
     else input.skip(tag);
   }
@@ -94,7 +94,7 @@ function takeEntry(input: BinaryInput, end: number, object: JsonObject): void {
   let key = "";
   let value: JsonValue = null;
   while (input.at < end) {
-    const tag = input.varint();
+    const tag = input.tag();
     if (tag === KEY) key = input.text();
     else if (tag === ENTRY_VALUE) value = takeValue(input, input.end());
     else input.skip(tag);
@@ -103,11 +103,10 @@ function takeEntry(input: BinaryInput, end: number, object: JsonObject): void {
   define(object, key, value);
 }
 
-function takeList(input: BinaryInput, end: number): JsonValue[] {
-  const items: JsonValue[] = [];
+function takeList(input: BinaryInput, end: number, items: JsonValue[]): JsonValue[] {
   input.enter();
   while (input.at < end) {
-    const tag = input.varint();
+    const tag = input.tag();
     if (tag === ITEM) items.push(takeValue(input, input.end()));
     else input.skip(tag);
   }
@@ -119,11 +118,12 @@ function takeList(input: BinaryInput, end: number): JsonValue[] {
 function takeValue(input: BinaryInput, end: number): JsonValue {
   let value: JsonValue = null;
   input.enter();
-  while (input.at < end) value = takeKind(input, input.varint(), value);
+  while (input.at < end) value = takeKind(input, input.tag(), value);
   input.leave(end);
   return value;
 }
 
+/** An object or list that is there already is added to: of a message given in pieces, each piece counts. */
 function takeKind(input: BinaryInput, tag: number, before: JsonValue): JsonValue {
   switch (tag) {
     case NULL:
@@ -136,11 +136,15 @@ function takeKind(input: BinaryInput, tag: number, before: JsonValue): JsonValue
     case BOOL:
       return input.bool();
     case STRUCT:
-      return takeStruct(input, input.end(), {});
+      return takeStruct(input, input.end(), isObject(before) ? before : {});
     case LIST:
-      return takeList(input, input.end());
+      return takeList(input, input.end(), Array.isArray(before) ? before : []);
     default:
       input.skip(tag);
       return before;
   }
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
