@@ -43,8 +43,22 @@ function contentOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-const requirements = join(HERE, "python", "requirements.txt");
-const python = join(SCRATCH, "python");
+/** A Python environment of its own, with the packages that the folder's `requirements.txt` names. */
+function pythonEnvironment(folder: string): Pick<Client, "missing" | "packages" | "installed" | "install"> {
+  const requirements = join(HERE, folder, "requirements.txt");
+  const environment = join(SCRATCH, folder);
+  return {
+    missing: () => missingProgram(["python3", "-m", "venv", "--help"]),
+    packages: ["python3", "python3-venv"],
+    installed: () => contentOf(requirements) === contentOf(join(environment, "requirements.txt")),
+    install: [
+      { argv: ["python3", "-m", "venv", environment] },
+      { argv: [join(environment, "bin", "pip"), "install", "--quiet", "--requirement", requirements] },
+      { argv: ["cp", requirements, environment] },
+    ],
+  };
+}
+
 const javaFolder = join(SCRATCH, "java");
 const bin = join(SCRATCH, "bin");
 
@@ -62,17 +76,10 @@ export const CLIENTS: readonly Client[] = [
   },
   {
     name: "Python 1.3.0",
-    missing: () => missingProgram(["python3", "-m", "venv", "--help"]),
-    packages: ["python3", "python3-venv"],
-    installed: () => contentOf(requirements) === contentOf(join(python, "requirements.txt")),
-    install: [
-      { argv: ["python3", "-m", "venv", python] },
-      {
-        argv: [join(python, "bin", "pip"), "install", "--quiet", "--requirement", requirements],
-      },
-      { argv: ["cp", requirements, python] },
-    ],
-    run: (base) => ({ argv: [join(python, "bin", "python"), join(HERE, "python", "main.py"), base] }),
+    ...pythonEnvironment("python"),
+    run: (base) => ({
+      argv: [join(SCRATCH, "python", "bin", "python"), join(HERE, "python", "main.py"), base],
+    }),
   },
   {
     name: "Go 2.3.1",
@@ -122,5 +129,24 @@ export const CLIENTS: readonly Client[] = [
     packages: ["chromium"],
     install: [],
     run: (base) => ({ argv: ["tsx", join(HERE, "browser", "main.ts"), base] }),
+  },
+  {
+    name: "Documentation",
+    missing: () => ((CHROMIUM ?? existsSync("/usr/bin/chromium")) ? undefined : "chromium"),
+    packages: ["chromium"],
+    install: [],
+    run: (base) => ({ argv: ["tsx", join(HERE, "browser", "docs.ts"), base] }),
+  },
+  {
+    name: "Schemathesis 4.32.5",
+    ...pythonEnvironment("schemathesis"),
+    run: (base) => ({
+      argv: [
+        "tsx",
+        join(HERE, "schemathesis", "main.ts"),
+        base,
+        join(SCRATCH, "schemathesis", "bin", "schemathesis"),
+      ],
+    }),
   },
 ];

@@ -7,9 +7,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { build } from "vite";
-import { CHROMIUM } from "../clients.js";
+import { withChromium } from "./chromium.js";
 
 const [base = ""] = process.argv.slice(2);
 
@@ -40,11 +39,7 @@ const pages = createServer((request, response) => {
 pages.listen(0, "127.0.0.1");
 await once(pages, "listening");
 
-const browser = await chromium.launch({
-  ...(CHROMIUM !== undefined && { executablePath: CHROMIUM }),
-  args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"],
-});
-try {
+await withChromium(async (browser) => {
   const page = await browser.newPage();
   page.on("pageerror", (error) => console.error(error));
   await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
@@ -53,7 +48,4 @@ try {
   for (const outcome of outcomes) {
     console.log(JSON.stringify({ ...outcome, outcome: outcome.detail === "" ? "ok" : "failed" }));
   }
-} finally {
-  await browser.close();
-  pages.close();
-}
+}).finally(() => pages.close());

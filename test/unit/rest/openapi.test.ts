@@ -110,11 +110,11 @@ describe("S1-02: the OpenAPI document", () => {
     const short = parameters.map(({ description: _, ...rest }) => rest);
     expect(short).toEqual([
       { name: "tenant", in: "path", required: true, schema: segmentValue },
-      { name: "contextId", in: "query", schema: { type: "string" } },
+      { name: "contextId", in: "query", schema: { type: "string", pattern: idPattern } },
       { name: "status", in: "query", schema: { $ref: "#/components/schemas/TaskState" } },
-      { name: "pageSize", in: "query", schema: int32 },
+      { name: "pageSize", in: "query", schema: { ...int32, minimum: 1, maximum: 100 } },
       { name: "pageToken", in: "query", schema: { type: "string" } },
-      { name: "historyLength", in: "query", schema: int32 },
+      { name: "historyLength", in: "query", schema: { ...int32, minimum: 0 } },
       { name: "statusTimestampAfter", in: "query", schema: { type: "string", format: "date-time" } },
       { name: "includeArtifacts", in: "query", schema: { type: "boolean" } },
       { $ref: "#/components/parameters/A2AVersion" },
@@ -150,7 +150,21 @@ describe("S1-02: the OpenAPI document", () => {
     expect(responses["200"]).toMatchObject({
       content: {
         "text/event-stream": {
-          schema: { type: "string", contentSchema: { $ref: "#/components/schemas/StreamResponse" } },
+          schema: {
+            type: "object",
+            required: ["data"],
+            properties: {
+              data: {
+                type: "string",
+                contentSchema: {
+                  anyOf: [
+                    { $ref: "#/components/schemas/StreamResponse" },
+                    { $ref: "#/components/schemas/ErrorEnvelope" },
+                  ],
+                },
+              },
+            },
+          },
         },
       },
     });
@@ -183,6 +197,8 @@ const segmentValue = {
   pattern: "^(?!\\.{1,2}$)[^\\u0000-\\u001f\\u007f-\\u009f]+$",
 };
 
+const idPattern = "^(?!\\.{1,2}$)[A-Za-z0-9_.:-]{0,128}$";
+
 const int32 = { type: "integer", format: "int32", minimum: -2147483648, maximum: 2147483647 };
 
 function schemaOf(body: JsonObject): JsonObject {
@@ -193,10 +209,46 @@ function schemaOf(body: JsonObject): JsonObject {
 describe("S1-03: a schema", () => {
   const { schemas } = a2a.components;
 
-  test("has REQUIRED fields, and none or one of a oneof's members", () => {
+  test("has REQUIRED fields, not empty in what callers send, and one of a part's contents", () => {
     expect(schemas.Message).toMatchObject({ type: "object", required: ["messageId", "role", "parts"] });
-    const choices = ["text", "raw", "url", "data"].map((name) => ({ required: [name] }));
-    expect(schemas.Part?.oneOf).toEqual([...choices, { not: { anyOf: choices } }]);
+    const { properties } = schemas.Message as { properties: Record<string, JsonObject> };
+    expect(properties.messageId).toMatchObject({ minLength: 1, maxLength: 256 });
+    expect(properties.role).toMatchObject({ not: { const: "ROLE_UNSPECIFIED" } });
+    expect(properties.parts).toMatchObject({ minItems: 1 });
+    expect(schemas.Part?.oneOf).toEqual(["text", "raw", "url", "data"].map((name) => ({ required: [name] })));
+    const { properties: answer } = schemas.ListTasksResponse as { properties: Record<string, JsonObject> };
+    expect(answer.tasks).not.toHaveProperty("minItems");
+    expect(answer.nextPageToken).not.toHaveProperty("minLength");
+    const { properties: card } = schemas.AgentCard as { properties: Record<string, JsonObject> };
+    expect(card.description).not.toHaveProperty("minLength");
+  });
+
+  test("has none or one of a oneof's members elsewhere", () => {
+    const choices = ["task", "message"].map((name) => ({ required: [name] }));
+    expect(schemas.SendMessageResponse?.oneOf).toEqual([...choices, { not: { anyOf: choices } }]);
+  });
+
+  test.each([
+    ["m1", true],
+    ["ä 1", true],
+    ["x".repeat(256), true],
+    [" ", false],
+    ["a\u0000", false],
+    ["\u0085", false],
+  ])("says which message ids are taken: %j", (text, fits) => {
+    const { properties } = schemas.Message as { properties: Record<string, JsonObject> };
+    expect(new RegExp(String(properties.messageId?.pattern), "u").test(text)).toBe(fits);
+  });
+
+  test.each([
+    ["", true],
+    ["a_B.9:-", true],
+    ["x".repeat(129), false],
+    [".", false],
+    ["..", false],
+    ["a/b", false],
+  ])("says which ids are taken: %j", (text, fits) => {
+    expect(new RegExp(idPattern, "u").test(text)).toBe(fits);
   });
 
   test("has fields by their ProtoJSON forms", () => {

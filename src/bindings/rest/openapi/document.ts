@@ -3,6 +3,7 @@ import { COMMENTS } from "../../../protocol/comments.js";
 import { A2AService } from "../../../protocol/schema.js";
 import { takesRawBody } from "../request-body.js";
 import { type Route, type RouteOptions, routesOf } from "../routes.js";
+import { A2A_CONSTRAINTS, type Constraints } from "./constraints.js";
 import { type Comments, describe, summarize } from "./describe.js";
 import { pathOf, queryParametersOf } from "./parameters.js";
 import { failureComponents, jsonContent, responsesOf } from "./responses.js";
@@ -21,6 +22,8 @@ export interface OpenApiOptions extends RouteOptions, Security {
   readonly servers: readonly string[];
   /** Default: the comments of the A2A contract. */
   readonly comments?: Comments | undefined;
+  /** Default: those of the A2A operations. */
+  readonly constraints?: Constraints | undefined;
   /** Protocol versions that `A2A-Version` may name, newest first. Default `["1.0"]`. */
   readonly versions?: readonly string[] | undefined;
   /** False when calls without a version are taken, too. Default true. */
@@ -32,8 +35,13 @@ const METHODS = new Set(["GET", "PUT", "POST", "DELETE", "PATCH", "HEAD", "OPTIO
 
 /** The REST addresses of some services as an OpenAPI 3.1 document. Routes of other HTTP methods are left out. */
 export function createOpenApiDocument(options: OpenApiOptions): JsonObject {
-  const { services = [A2AService], comments = COMMENTS } = options;
-  const schemas = createSchemas({ packageName: services[0]?.file.proto.package ?? "", comments });
+  const { services = [A2AService], comments = COMMENTS, constraints = A2A_CONSTRAINTS } = options;
+  const schemas = createSchemas({
+    packageName: services[0]?.file.proto.package ?? "",
+    comments,
+    constraints,
+    requests: services.flatMap(({ methods }) => methods.map(({ input }) => input)),
+  });
   const routes = services.flatMap((service) => routesOf(service, options));
   const paths = pathsOf(routes, { schemas, comments });
   const failures = failureComponents();

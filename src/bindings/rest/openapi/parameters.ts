@@ -65,7 +65,7 @@ function pathParameter(
     required: true,
     ...(description !== undefined && { description }),
     ...(isRest && { description: "May hold slashes, and may be empty." }),
-    schema: isText ? { ...schema, minLength: 1, pattern: SEGMENT_VALUE } : schema,
+    schema: isText ? { pattern: SEGMENT_VALUE, ...schema, minLength: 1 } : schema,
   };
 }
 

@@ -45,8 +45,19 @@ function streamText({ name }: DescMessage): string {
   );
 }
 
+/** OpenAPI 3.1 has no word for the items of a stream; tools that know event streams take the schema for that of one event. */
 function eventStreamSchema(schema: JsonObject): JsonObject {
-  return { type: "string", contentMediaType: JSON_TYPE, contentSchema: schema };
+  const envelope = { $ref: `#/components/schemas/${ENVELOPE}` };
+  return {
+    description: "One event.",
+    type: "object",
+    required: ["data"],
+    properties: {
+      id: { type: "string" },
+      event: { type: "string", enum: ["message", "error"] },
+      data: { type: "string", contentMediaType: JSON_TYPE, contentSchema: { anyOf: [schema, envelope] } },
+    },
+  };
 }
 
 /** Components for the failures: the envelope, and a response for each HTTP status with its reasons as examples. */

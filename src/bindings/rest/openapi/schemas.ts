@@ -8,7 +8,9 @@ import {
 } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { isRequired } from "../../../protocol/json/descriptors.js";
+import { PartSchema } from "../../../protocol/schema.js";
 import { isHttpBody } from "../routes.js";
+import { type Constraints, fullNameOf } from "./constraints.js";
 import { type Comments, describe } from "./describe.js";
 
 /** JSON Schemas of messages and enums, as ProtoJSON writes them. */
@@ -45,13 +47,20 @@ const WELL_KNOWN = new Map<string, JsonObject>([
   ],
 ]);
 
-/** Makes the schemas of a document. Component names are proto names without this package. */
-export function createSchemas(options: {
+/** What schemas are made from. */
+export interface SchemaOptions {
+  /** Component names are proto names without this package. */
   readonly packageName: string;
   readonly comments: Comments;
-}): Schemas {
-  const { packageName, comments } = options;
+  readonly constraints: Constraints;
+  /** What callers send: in these messages, and in those inside them, REQUIRED fields must not be empty. */
+  readonly requests: readonly DescMessage[];
+}
+
+/** Makes the schemas of a document. */
+export function createSchemas({ packageName, comments, constraints, requests }: SchemaOptions): Schemas {
   const made = new Map<string, JsonObject>();
+  const sent = reachable(requests);
 
   function refer(desc: DescMessage | DescEnum, make: () => JsonObject): JsonObject {
     const prefix = `${packageName}.`;
@@ -74,7 +83,7 @@ export function createSchemas(options: {
 
   function objectSchema(desc: DescMessage, fields: readonly DescField[]): JsonObject {
     const required = fields.filter(isRequired).map(({ jsonName }) => jsonName);
-    const choices = desc.oneofs.map((oneof) => atMostOne(oneof, fields));
+    const choices = desc.oneofs.map((oneof) => choiceOf(oneof, fields));
     return {
       type: "object",
       properties: Object.fromEntries(fields.map((found) => [found.jsonName, field(found)])),
@@ -85,7 +94,12 @@ export function createSchemas(options: {
   }
 
   function field(found: DescField): JsonObject {
-    const about = { ...describe(comments, `${found.parent.typeName}.${found.name}`), ...deprecation(found) };
+    const about = {
+      ...(sent.has(found.parent) && isRequired(found) && notEmpty(found)),
+      ...constraints.get(fullNameOf(found)),
+      ...describe(comments, fullNameOf(found)),
+      ...deprecation(found),
+    };
     if (found.fieldKind === "list") return { type: "array", items: item(found), ...about };
     if (found.fieldKind === "map") return { type: "object", additionalProperties: item(found), ...about };
     return { ...item(found), ...about };
@@ -128,12 +142,32 @@ function deprecation(field: DescField): JsonObject {
   return field.deprecated ? { deprecated: true } : {};
 }
 
-/** None of a oneof's members, or exactly one. */
-function atMostOne(oneof: DescOneof, fields: readonly DescField[]): JsonObject {
+/** These messages and those inside them. */
+function reachable(messages: readonly DescMessage[]): ReadonlySet<DescMessage> {
+  const found = new Set(messages);
+  for (const desc of found) {
+    for (const { message: inner } of desc.fields) if (inner) found.add(inner);
+  }
+  return found;
+}
+
+/** What keeps the value of a REQUIRED field from counting as missing. */
+function notEmpty(field: DescField): JsonObject {
+  if (field.fieldKind === "list") return { minItems: 1 };
+  if (field.fieldKind === "map") return { minProperties: 1 };
+  if (field.enum) return { not: { const: String(field.enum.values[0]?.name) } };
+  const hasLength = field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES;
+  return hasLength ? { minLength: 1 } : {};
+}
+
+/** None of a oneof's members, or exactly one. A part must have content (specification 4.1.6), which the contract cannot say. */
+function choiceOf(oneof: DescOneof, fields: readonly DescField[]): JsonObject {
   const present = oneof.fields
     .filter((field) => fields.includes(field))
     .map(({ jsonName }) => ({ required: [jsonName] }));
-  return present.length === 0 ? {} : { oneOf: [...present, { not: { anyOf: present } }] };
+  if (present.length === 0) return {};
+  if (oneof.parent.typeName === PartSchema.typeName) return { oneOf: present };
+  return { oneOf: [...present, { not: { anyOf: present } }] };
 }
 
 function nullable(schema: JsonObject): JsonObject {
