@@ -1,21 +1,6 @@
-import { A2AError } from "../errors.js";
+import { endReason } from "../protocol/ending.js";
 
 const DONE = { done: true, value: undefined } as const;
-
-/** Why a call was ended from outside: the reason that the signal carries, or CANCELLED when the caller left. */
-export function endReason(signal: AbortSignal): A2AError {
-  return signal.reason instanceof A2AError ? signal.reason : new A2AError("CANCELLED");
-}
-
-/** Settles as the work does, or rejects with the reason as soon as the signal aborts. The work goes on. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(endReason(signal));
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
-}
 
 /**
  * Reads a stream until it ends, fails, or the signal aborts: then a waiting `next` rejects with the reason at

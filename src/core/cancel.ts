@@ -1,10 +1,10 @@
 import { A2AError } from "../errors.js";
+import { abortable } from "../protocol/ending.js";
 import { checkId } from "../protocol/ids.js";
 import type { CancelTaskRequest, Task } from "../protocol/schema.js";
 import { TaskState } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { Scope, Snapshot, TaskStore } from "../stores/task-store.js";
-import { abortable } from "./async.js";
 import type { CallContext } from "./context.js";
 import type { Log } from "./log.js";
 import type { Runs } from "./runs.js";

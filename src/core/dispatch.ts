@@ -1,12 +1,12 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { AgentDirectory, AgentEntry, Principal } from "../agents/agent.js";
 import { A2AError, invalidField } from "../errors.js";
+import { endReason } from "../protocol/ending.js";
 import type { WireEvent } from "../protocol/event.js";
 import { activateExtensions, EXTENSIONS_PARAMETER, parseExtensions } from "../protocol/extensions.js";
 import { newId } from "../protocol/ids.js";
 import { checkRequired } from "../protocol/required.js";
 import { negotiateVersion, VERSION_PARAMETER } from "../protocol/version.js";
-import { abortError } from "./async.js";
 import type { Call, CallContext, Dispatcher, Reply, ReplyHeaders, Traffic, Wire } from "./context.js";
 import type { Authenticate, Middleware } from "./middleware.js";
 import { type AnyOperation, type Capability, type Operations, operationOf } from "./operations.js";
@@ -232,7 +232,7 @@ function createRecorder(
           if (events === 1) taskId ||= taskIdOf(event.response);
         },
         done: () => setImmediate(record, undefined),
-        left: () => void end(signal.aborted ? abortError(signal) : new A2AError("CANCELLED")),
+        left: () => void end(signal.aborted ? endReason(signal) : new A2AError("CANCELLED")),
         failed: end,
       });
     },

@@ -1,5 +1,6 @@
 import { A2AError } from "../errors.js";
-import { abortable, createDeferred } from "./async.js";
+import { abortable } from "../protocol/ending.js";
+import { createDeferred } from "./async.js";
 
 /** Messages that wait for busy tasks: each task has a line, and who comes first is served first. */
 export interface Lines {

@@ -1,8 +1,8 @@
 import { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
+import { endReason } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
 import type { CommitResult, Scope, TaskStore, TaskWrite } from "../stores/task-store.js";
-import { abortError } from "./async.js";
 
 /** The logs of all tasks: durable first, then visible. */
 export interface Log {
@@ -93,9 +93,9 @@ function createTail(limit: number): Tail {
     },
     async changed(signal) {
       if (buffer.length > 0 || missed || failure !== undefined) return;
-      if (signal.aborted) throw abortError(signal);
+      if (signal.aborted) throw endReason(signal);
       await new Promise<void>((resolve, reject) => {
-        const leave = () => reject(abortError(signal));
+        const leave = () => reject(endReason(signal));
         signal.addEventListener("abort", leave, { once: true });
         stir = () => {
           signal.removeEventListener("abort", leave);
@@ -162,7 +162,7 @@ export function createLog(options: LogOptions): Log {
           seen = entry.seq;
         }
         await tail.changed(signal);
-        if (signal.aborted) throw abortError(signal);
+        if (signal.aborted) throw endReason(signal);
       }
     } finally {
       unsubscribe?.();

@@ -1,5 +1,6 @@
 import { create, type DescMethod, type Message, type MessageShape } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
+import { abortable } from "../protocol/ending.js";
 import { WireEvent } from "../protocol/event.js";
 import { checkId } from "../protocol/ids.js";
 import {
@@ -14,7 +15,6 @@ import {
 } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { Snapshot, TaskLookup, TaskStore } from "../stores/task-store.js";
-import { abortable } from "./async.js";
 import type { Canceller } from "./cancel.js";
 import type { CallContext } from "./context.js";
 import { checkHistoryLength, type Lister, withHistory } from "./list.js";

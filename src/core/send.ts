@@ -1,4 +1,5 @@
 import { A2AError, invalidField, type Reason } from "../errors.js";
+import { abortable } from "../protocol/ending.js";
 import { checkId, checkMessageId } from "../protocol/ids.js";
 import { type Message, type SendMessageRequest, type Task, TaskState } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
@@ -10,7 +11,6 @@ import type {
   TaskLookup,
   TaskStore,
 } from "../stores/task-store.js";
-import { abortable } from "./async.js";
 import type { CallContext } from "./context.js";
 import { createLines } from "./line.js";
 import { logKey } from "./log.js";

@@ -2,10 +2,10 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Call, Dispatcher, Reply } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
+import { endReason } from "../../protocol/ending.js";
 import { A2AService } from "../../protocol/schema.js";
 import { createDeadline, type Deadline, parseTimeout } from "../deadline.js";
 import { type HttpBinding, type HttpRequest, type HttpResponse, parametersOf } from "../http.js";
-import { endReason } from "../reader.js";
 import { readMessage } from "./request.js";
 import { type Answering, errorResponse, headOf, optionsResponse, unaryResponse } from "./response.js";
 import { streamResponse, watchEnd } from "./stream.js";
