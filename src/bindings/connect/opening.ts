@@ -1,9 +1,9 @@
 import type { Message } from "@bufbuild/protobuf";
 import { A2AError } from "../../errors.js";
+import { abortable } from "../../protocol/ending.js";
 import { readBody } from "../body.js";
 import { createDeadline, parseTimeout } from "../deadline.js";
 import { type HttpRequest, parametersOf } from "../http.js";
-import { abortable } from "../reader.js";
 import { type Compression, negotiate } from "./compression.js";
 import type { Endpoint, RpcCall } from "./endpoint.js";
 import { decodeBase64, readEnvelopes } from "./envelopes.js";
@@ -36,6 +36,7 @@ export function open(opening: Opening): Opened {
   const { endpoint, format, request } = opening;
   const traffic = { received: 0, sent: 0 };
   try {
+    checkProtocolVersion(opening);
     const compression = negotiate(format.framing, request.headers);
     const timeoutMs = timeoutOf(opening);
     const deadline = timeoutMs === undefined ? undefined : createDeadline(request.signal, timeoutMs);
@@ -59,6 +60,13 @@ export function open(opening: Opening): Opened {
   } catch (thrown) {
     throw endpoint.refuse(thrown, { wire: format.wire, traffic });
   }
+}
+
+/** Connect's own version: a call need not state it, but there is only one. */
+function checkProtocolVersion({ format, request }: Opening): void {
+  const version = request.headers["connect-protocol-version"];
+  if (format.wire !== "connect" || version === undefined || version === "" || version === "1") return;
+  throw new A2AError("INVALID_ARGUMENT", { text: 'connect-protocol-version: expected "1".' });
 }
 
 /** Milliseconds that the caller is willing to wait; undefined: as long as it takes. */
