@@ -15,7 +15,13 @@ import { gatewayOptions } from "./wiring.js";
 /** Runs a gateway until a signal ends it. Returns the exit code. */
 export async function serve(flags: ConfigFlags): Promise<number> {
   const loader = createModuleLoader();
-  const load = () => loadSetup(loadFromFlags(flags), loader);
+  let source = flags;
+  const load = () => {
+    const loaded = loadFromFlags(source);
+    // A file that was found once stays the configuration: the defaults must not replace it while it is gone.
+    if (loaded.file !== undefined) source = { ...flags, config: loaded.file };
+    return loadSetup(loaded, loader);
+  };
   const setup = await load();
   const { config } = setup;
   if (config === undefined) {
