@@ -59,7 +59,8 @@ function completeCard(init: CardInit): AgentCard {
   });
 }
 
-function toAnswer(reaction: Reaction, turn: Turn): Answer {
+function toAnswer(reaction: Reaction | Answer, turn: Turn): Answer {
+  if (isAnswer(reaction)) return reaction;
   if (isWork(reaction)) return { kind: "task", work: drive(reaction, turn.task === undefined) };
   if (isOutcome(reaction)) return { kind: "task", work: ended(reaction) };
   if (reaction === undefined || reaction === null) {
@@ -68,6 +69,14 @@ function toAnswer(reaction: Reaction, turn: Turn): Answer {
     );
   }
   return { kind: "message", parts: partsOf(reaction) };
+}
+
+/** An agent that was not made here, or was made twice, says it in full. */
+function isAnswer(value: unknown): value is Answer {
+  if (!isRecord(value)) return false;
+  return (
+    (value.kind === "message" && Array.isArray(value.parts)) || (value.kind === "task" && isWork(value.work))
+  );
 }
 
 function isWork(value: unknown): value is Work {

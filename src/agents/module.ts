@@ -1,9 +1,11 @@
 import { stat } from "node:fs/promises";
-import { extname } from "node:path";
+import { dirname, extname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import type { Agent } from "./agent.js";
 import { isRecord } from "./content.js";
+import { type AgentDefinition, defineAgent } from "./define.js";
+import { provideOwnPackage } from "./own-package.js";
 
 /** An agent that was loaded from a file, or one line that says why it was not. */
 export type LoadedModule =
@@ -65,6 +67,7 @@ async function stampOf(file: string): Promise<string | undefined> {
 /** A file that was loaded before is evaluated again under another URL, since modules are kept for ever under theirs. */
 async function evaluate(file: string, version: string | undefined): Promise<unknown> {
   const { href } = pathToFileURL(file);
+  provideOwnPackage();
   if (TYPESCRIPT.has(extname(file))) {
     const { tsImport } = await import("tsx/esm/api");
     // Compiled code is one line long: without this, every error of an agent would be in line 1.
@@ -93,7 +96,8 @@ function agentOf(loaded: unknown): Agent | string {
   if (!isRecord(value) || !isRecord(value.card) || typeof value.answer !== "function") {
     return "its default export is no agent; export what defineAgent({ … }) returns.";
   }
-  return value as unknown as Agent;
+  // Who left out defineAgent meant it; what it returned goes through it unchanged.
+  return defineAgent(value as unknown as AgentDefinition);
 }
 
 /** A place in a file as stacks and the module loader's errors write it. */
@@ -102,6 +106,8 @@ const PLACE = /(?:file:\/\/)?(\/[^\s?():]+)(?:\?[^\s():]*)?:(\d+)/;
 /** What a file threw while it was evaluated, with the place of its own code, as one line. */
 function describeThrown(error: unknown): string {
   if (!(error instanceof Error)) return `it threw ${String(error)}.`;
+  const missing = describeMissing(error);
+  if (missing !== undefined) return missing;
   const message = error.message.trim().replaceAll(/\s*\n\s*/g, " ");
   const line = error.stack?.split("\n").find((each) => PLACE.test(each) && !IGNORED.test(each)) ?? "";
   const [, path, number] = PLACE.exec(line) ?? [];
@@ -110,3 +116,24 @@ function describeThrown(error: unknown): string {
 
 /** Lines of a stack that say nothing about the author's code. */
 const IGNORED = /\bnode:|\/node_modules\//;
+
+/** How Node says that it does not find what a file imports, with `import` and with `require`. */
+const MISSING = /^Cannot find (?:module|package) '([^']+)'(?: imported from (\S+))?/;
+
+/** An import that leads nowhere, and for a package what to do about it; undefined for any other error. */
+function describeMissing({ message, ...error }: Error & { requireStack?: unknown }): string | undefined {
+  const [found, specifier = "", importer] = MISSING.exec(message) ?? [];
+  if (found === undefined) return undefined;
+  const stack: readonly unknown[] = Array.isArray(error.requireStack) ? error.requireStack : [];
+  const from = bare(importer ?? String(stack[0] ?? ""));
+  const text = `Cannot find '${bare(specifier)}'${from && ` imported from ${from}`}`;
+  const name = /^(?:@[^/]+\/)?[^./@:][^/:]*/.exec(specifier)?.[0];
+  return name === undefined || from === ""
+    ? `${text}.`
+    : `${text}; add it: cd ${dirname(from)} && npm install ${name}`;
+}
+
+/** A path without the loader's marks. */
+function bare(path: string): string {
+  return path.replace(/\?.*$/, "");
+}

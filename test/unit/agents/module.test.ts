@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Turn } from "../../../src/agents/agent.js";
 import { createModuleLoader, type LoadedModule } from "../../../src/agents/module.js";
 
 let folder: string;
@@ -102,9 +103,44 @@ describe("module agents", () => {
     ];
     const [syntax, imported, thrown] = await loadInProcess(files);
     expect(syntax).toContain(`${files[0]}:`);
-    expect(imported).toContain(`Cannot find module '${join(folder, "none.js")}' imported from ${files[1]}`);
+    expect(imported).toContain(`Cannot find '${join(folder, "none.js")}' imported from ${files[1]}`);
     expect(thrown).toBe(`${files[2]}: no luck (${files[2]}:3)`);
     expect(`${syntax}${imported}`).not.toContain("\n");
+  });
+
+  it("gives agents this program as switchyard where it is not installed", async () => {
+    const source = `import { defineAgent } from "switchyard/agent";
+      export default defineAgent({ card: { name: "Own", description: "d" }, answer: () => "x" });`;
+    const files = await Promise.all(
+      ["own.ts", "own.mts", "own.js", "own.mjs"].map((name) => write(name, source)),
+    );
+    files.push(await write("library.mjs", source.replace("switchyard/agent", "switchyard")));
+    expect(await loadInProcess(files)).toEqual(files.map(() => null));
+  });
+
+  it.each(["lost.ts", "lost.mjs"])(
+    "says in one line which package %s lacks, and how to add it",
+    async (name) => {
+      const file = await write(name, 'import none from "@no/such/file.js";\nexport default none;');
+      const [problem] = await loadInProcess([file]);
+      const what = name.endsWith("ts") ? "@no/such/file.js" : "@no/such";
+      expect(problem).toBe(
+        `${file}: Cannot find '${what}' imported from ${file}; add it: cd ${folder} && npm install @no/such`,
+      );
+    },
+  );
+
+  it("takes an object that defineAgent did not make for its argument", async () => {
+    const file = await write(
+      "plain.mjs",
+      "export default { card: { name: 'Plain', description: 'd' }, async *answer() { yield 'on it'; } };",
+    );
+    const loaded = await createModuleLoader().load(file);
+    if (loaded.kind === "failed") expect.fail(loaded.problem);
+    expect(loaded.agent.card.version).toBe("1.0.0");
+    const turn = { taskId: "t" } as Turn;
+    const answer = await loaded.agent.answer(turn, new AbortController().signal);
+    expect(answer.kind === "task" && (await answer.work.next()).value).toMatchObject({ kind: "status" });
   });
 
   it("says that a file is missing", async () => {
