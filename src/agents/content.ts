@@ -1,5 +1,6 @@
-import { create, fromJson, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { ValueSchema } from "@bufbuild/protobuf/wkt";
+import { readJsonValue } from "../protocol/json/index.js";
 import { type Message, type Part, PartSchema } from "../protocol/schema.js";
 
 /** What an agent says: a text, one part, or several parts. */
@@ -25,7 +26,7 @@ export function text(value: string, options: PartOptions = {}): Part {
 export function data(value: JsonValue, options: PartOptions = {}): Part {
   const json = JSON.stringify(value, finite) as string | undefined;
   if (json === undefined) throw new TypeError(`data() takes a JSON value, not ${describe(value)}.`);
-  const content = fromJson(ValueSchema, JSON.parse(json) as JsonValue);
+  const content = readJsonValue(ValueSchema, JSON.parse(json) as JsonValue);
   return create(PartSchema, { ...options, content: { case: "data", value: content } });
 }
 

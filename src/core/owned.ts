@@ -1,6 +1,7 @@
-import { create, fromBinary, isMessage, type JsonObject, type JsonValue, toBinary } from "@bufbuild/protobuf";
+import { create, isMessage, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { type Value, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { A2AError } from "../errors.js";
+import { decodeBinary, encodeBinary } from "../protocol/binary/index.js";
 import { binaryDepth, DEEPEST, isDeeper } from "../protocol/depth.js";
 import { newId } from "../protocol/ids.js";
 import { type Artifact, ArtifactSchema, type Part, PartSchema } from "../protocol/schema.js";
@@ -83,7 +84,7 @@ function ownedContent(content: Part["content"] | undefined): Part["content"] {
 function ownedValue(value: Value): Value {
   try {
     if (isDeeper(ValueSchema, value, DEEPEST)) throw new RangeError("nested too deep");
-    return fromBinary(ValueSchema, toBinary(ValueSchema, value), { recursionLimit: binaryDepth(DEEPEST) });
+    return decodeBinary(ValueSchema, encodeBinary(ValueSchema, value), { maxDepth: binaryDepth(DEEPEST) });
   } catch (thrown) {
     throw invalidResponse("The agent sent data that is no JSON value.", thrown);
   }

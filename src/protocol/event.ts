@@ -8,11 +8,11 @@ import { type StreamResponse, StreamResponseSchema } from "./schema.js";
  * Nesting of our own bytes, in protobuf messages. They must be readable again: a task holds what was sent or
  * reported a few levels further down.
  */
-export const STORED_DEPTH = binaryDepth(DEEPEST + 16);
+const STORED_DEPTH = binaryDepth(DEEPEST + 16);
 
 /** Reads what we wrote ourselves, and kept. */
 export function fromStored<Desc extends DescMessage>(schema: Desc, binary: Uint8Array): MessageShape<Desc> {
-  return decodeBinary(schema, binary, STORED_DEPTH);
+  return decodeBinary(schema, binary, { maxDepth: STORED_DEPTH });
 }
 
 /**

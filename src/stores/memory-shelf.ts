@@ -1,5 +1,6 @@
-import { clone } from "@bufbuild/protobuf";
+import { encodeBinary } from "../protocol/binary/index.js";
 import { type Entry, entryFromBinary } from "../protocol/entry.js";
+import { fromStored } from "../protocol/event.js";
 import { MessageSchema, type Task, TaskState } from "../protocol/schema.js";
 import { createFold, type TaskFold } from "../protocol/task.js";
 import type {
@@ -57,7 +58,7 @@ function remember(shelf: Shelf, { messageKey, answer }: AnswerWrite, recordedMs:
   const record: MessageRecord = {
     kind: "answer",
     digest: messageKey.digest,
-    answer: clone(MessageSchema, answer),
+    answer: fromStored(MessageSchema, encodeBinary(MessageSchema, answer)),
   };
   shelf.records.set(messageKey.messageId, { record, recordedMs });
 }

@@ -8,7 +8,7 @@ import {
   ScalarType,
   type UnknownField,
 } from "@bufbuild/protobuf";
-import { BinaryInput } from "./input.js";
+import { BinaryInput, type DecodeLimits } from "./input.js";
 import { define, type Element, elementOf, type Fields, tagOf, WIRE, wireTypeOf } from "./shape.js";
 import { takeStruct } from "./struct.js";
 
@@ -30,16 +30,15 @@ const plans = new WeakMap<DescMessage, Plan>();
 /**
  * Decodes protobuf as protobuf-es does, unknown fields included, but keeps a byte order mark that a text begins
  * with, and a key `__proto__`. Compiled once per type, which makes it several times faster. Throws any error for
- * bytes that are no such message: malformed or cut, invalid UTF-8, messages nested more than `maxDepth` deep, more
- * than 100 000 unknown fields.
+ * bytes that are no such message: malformed or cut, invalid UTF-8, or beyond the limits.
  */
 export function decodeBinary<Desc extends DescMessage>(
   schema: Desc,
   bytes: Uint8Array,
-  maxDepth = 100,
+  limits: DecodeLimits = {},
 ): MessageShape<Desc> {
   const { blank, read } = planOf(schema);
-  const input = new BinaryInput(bytes, maxDepth);
+  const input = new BinaryInput(bytes, limits);
   return read(input, input.length, blank()) as unknown as MessageShape<Desc>;
 }
 

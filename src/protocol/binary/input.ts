@@ -2,21 +2,28 @@ import { WIRE } from "./shape.js";
 
 /** What invalid UTF-8 turns into, and valid text seldom has. */
 const REPLACEMENT = "\ufffd";
-/** Fields without a meaning here that one message may have. Each is kept on its own, at many times its size. */
-const MOST_UNKNOWN = 100_000;
 /** Bytes of the longest tag: 29 bits of number and 3 of wire type. */
 const LONGEST_TAG = 5;
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What a message may have. */
+export interface DecodeLimits {
+  /** Messages one within the other. Default 100. */
+  readonly maxDepth?: number;
+  /** Fields that are not known, all together; each is kept at many times its size. Default: no limit. */
+  readonly maxUnknown?: number;
+}
 
 /** Reads a message from its start to its end. Every method throws where the bytes are no protobuf. */
 export class BinaryInput {
   readonly #buffer: Buffer;
   #at = 0;
   #depthLeft: number;
-  #unknownLeft = MOST_UNKNOWN;
+  #unknownLeft: number;
 
-  constructor(bytes: Uint8Array, maxDepth: number) {
+  constructor(bytes: Uint8Array, { maxDepth = 100, maxUnknown = Number.POSITIVE_INFINITY }: DecodeLimits) {
     this.#depthLeft = maxDepth;
+    this.#unknownLeft = maxUnknown;
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 

@@ -86,9 +86,9 @@ describe("the protobuf codec", () => {
     const deeper = encodeBinary(PartSchema, nested(49));
     expect(() => fromBinary(PartSchema, deeper)).toThrow();
     expect(() => decodeBinary(PartSchema, deeper)).toThrow(RangeError);
-    expect(decodeBinary(PartSchema, deeper, 102)).toEqual(nested(49));
+    expect(decodeBinary(PartSchema, deeper, { maxDepth: 102 })).toEqual(nested(49));
     const deepest = encodeBinary(PartSchema, nested(300));
-    expect(encodeBinary(PartSchema, decodeBinary(PartSchema, deepest, 700))).toEqual(deepest);
+    expect(encodeBinary(PartSchema, decodeBinary(PartSchema, deepest, { maxDepth: 700 }))).toEqual(deepest);
     const groups = Buffer.concat(Array.from({ length: 5_000 }, () => bytesOf("fb 3f")));
     expect(() => decodeBinary(PartSchema, groups)).toThrow(RangeError);
     expect(decodeBinary(ValueSchema, bytesOf("32 02 0a 00"))).toEqual(
