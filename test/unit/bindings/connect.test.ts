@@ -336,6 +336,7 @@ describe("Connect, unary", () => {
     ["a stream's layout for a unary call", { type: "application/connect+json" }, 415, "invalid_argument"],
     ["an unknown method", { path: "Nothing" }, 501, "unimplemented"],
     ["an unknown compression", { headers: { "content-encoding": "br" } }, 501, "unimplemented"],
+    ["another version of Connect", { headers: { "connect-protocol-version": "2" } }, 400, "invalid_argument"],
     ["a timeout that is none", { headers: { "connect-timeout-ms": "1s" } }, 400, "invalid_argument"],
     ["gzip that is none", { headers: { "content-encoding": "gzip" } }, 400, "invalid_argument"],
   ] as const)("refuses %s", async (_, post, status, code) => {
