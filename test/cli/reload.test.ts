@@ -40,12 +40,21 @@ async function serve(): Promise<Program & { readonly url: string; readonly addre
   return { ...program, addresses: { http, grpc: { host, port: Number(port) } } };
 }
 
-/** Reads the configuration again and waits until that is done. */
-async function reload(program: Program): Promise<void> {
-  const done = () => program.log().filter(({ msg }) => /configuration/.test(String(msg))).length;
-  const before = done();
+/** Reads the configuration again and waits until the log says this, which it has not said since. The watch over files may be first. */
+async function reload(program: Program, saying: string | RegExp = "was read again"): Promise<void> {
+  const before = program.log().length;
   program.child.kill("SIGHUP");
-  await vi.waitFor(() => expect(done()).toBeGreaterThan(before), { timeout: 20_000, interval: 20 });
+  await vi.waitFor(
+    () =>
+      expect(
+        program
+          .log()
+          .slice(before)
+          .map((line) => JSON.stringify(line))
+          .join("\n"),
+      ).toMatch(saying),
+    { timeout: 20_000, interval: 20 },
+  );
 }
 
 function helloTo(tenant: string) {
@@ -65,7 +74,7 @@ it("an agent that is removed ends its work, and nobody finds it any more, on any
     }),
   );
   write("switchyard.yaml", "store: memory\nagents: [{ }, { tenant: new }]");
-  await reload(program);
+  await reload(program, '"tenants":["","new"]');
 
   for (const { wire, client } of streams) {
     const gone = {
@@ -115,7 +124,13 @@ it("cards have a new ETag and time when they change, and keep both when they do 
   await reload(program);
   expect(await stamps()).toEqual([own, other, catalogue]);
   write("switchyard.yaml", agents("second"));
-  await reload(program);
+  await vi.waitFor(
+    async () => {
+      await reload(program);
+      expect((await page(program, "/t/.well-known/agent-card.json")).text).toContain("second");
+    },
+    { timeout: 20_000, interval: 20 },
+  );
   const [ownAfter, otherAfter, catalogueAfter] = await stamps();
   expect(ownAfter).toEqual(own);
   for (const [before, after] of [
@@ -138,20 +153,16 @@ it("cards have a new ETag and time when they change, and keep both when they do 
 it("goes on with the last good configuration when the file is gone, broken or names an agent that does not load", async () => {
   write("switchyard.yaml", "store: memory\nagents: [{ card: { name: Good } }]");
   const program = await serve();
-  const problems = async () => {
-    await reload(program);
-    return JSON.stringify(program.log().at(-1));
-  };
   write("switchyard.yaml", "store: memory\nagents: [{ file: none.mjs }]");
-  expect(await problems()).toContain("there is no such file.");
+  await reload(program, /problems.*none\.mjs: there is no such file\./);
   write("switchyard.yaml", "agents: [");
-  expect(await problems()).toMatch(/switchyard\.yaml:\d/);
+  await reload(program, /problems.*switchyard\.yaml:\d/);
   write("bad.mjs", "throw new Error('no luck');");
   write("switchyard.yaml", "store: memory\nagents: [{ file: bad.mjs }]");
-  expect(await problems()).toContain("no luck");
+  await reload(program, /problems.*no luck/);
   expect((await page(program, "/.well-known/agent-card.json")).text).toContain('"Good"');
   rmSync(join(workplace.directory, "switchyard.yaml"));
-  expect(await problems()).toContain("there is no such file.");
+  await reload(program, /problems.*switchyard\.yaml: there is no such file\./);
   expect((await page(program, "/.well-known/agent-card.json")).text).toContain('"Good"');
 });
 
