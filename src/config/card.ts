@@ -50,7 +50,7 @@ export function overlayCard(card: AgentCard, over: AgentCard): AgentCard {
 }
 
 /** These are filled in by the gateway, or say enough when they are empty. */
-const MAY_BE_EMPTY = /(^|\.)(supportedInterfaces|capabilities|skills|tags|description)$/;
+const MAY_BE_EMPTY = /(^|\.)(supportedInterfaces|capabilities|skills|tags)$|\.description$/;
 
 /** What is wrong with a card, one line each: values of the wrong type, and what the contract requires and it lacks. */
 export function cardProblems(card: AgentCard): string[] {

@@ -44,7 +44,7 @@ async function* work(text, signal) {
   }
 }
 export default defineAgent({
-  card: { name: "Slow", description: "" },
+  card: { name: "Slow", description: "d" },
   answer: (turn, signal) => work(turn.message.parts[0].content.value, signal),
   RESUME
 });

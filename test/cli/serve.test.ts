@@ -23,7 +23,7 @@ function write(name: string, content: string): string {
 
 const AGENT = (name: string, answer: string) => `
 import { defineAgent, artifact } from "switchyard/agent";
-export default defineAgent({ card: { name: ${JSON.stringify(name)}, description: "" }, ${answer} });
+export default defineAgent({ card: { name: ${JSON.stringify(name)}, description: "d" }, ${answer} });
 `;
 
 describe("switchyard serve", () => {

@@ -104,6 +104,7 @@ agents:
 
   it("are refused with every problem of theirs, one line each", async () => {
     write("typed.mjs", "export default { card: { name: 'A', skills: [5] }, answer() {} };");
+    write("bare.mjs", "export default { card: {}, answer() {} };");
     write("card.yaml", "name: A\nskils: []\n");
     write("broken.yaml", "name: [");
     const problems = await problemsOf(`
@@ -115,6 +116,7 @@ agents:
   - { tenant: e, card: broken.yaml }
   - { tenant: f, extendedCard: { card: { skills: [{ id: x }] } } }
   - { tenant: g, card: nowhere.yaml }
+  - { tenant: h, file: bare.mjs }
 `);
     const at = (name: string) => join(directory, name);
     expect(problems).toEqual([
@@ -125,6 +127,8 @@ agents:
       expect.stringMatching(/^agents\[4\]\.card: .*broken\.yaml:1: /),
       "agents[5].extendedCard: skills[0].name must not be empty.",
       `agents[6].card: ${at("nowhere.yaml")}: there is no such file.`,
+      "agents[7].card: name must not be empty.",
+      "agents[7].card: description must not be empty.",
     ]);
   });
 });
