@@ -30,7 +30,7 @@ export interface VersionSources {
  * VERSION_NOT_SUPPORTED when it is not in `supported`.
  */
 export function negotiateVersion(sources: VersionSources, supported: readonly string[]): string {
-  const header = sources.header?.trim() || undefined;
+  const header = oneOf(sources.header) || undefined;
   const query = sources.query?.trim() || undefined;
   if (header !== undefined && query !== undefined && normal(header) !== normal(query)) {
     throw invalidField("A2A-Version", "header and query parameter differ");
@@ -39,6 +39,12 @@ export function negotiateVersion(sources: VersionSources, supported: readonly st
   const version = parseVersion(stated);
   if (version !== undefined && supported.includes(version)) return version;
   throw notSupported(stated, header === undefined && query === undefined, supported);
+}
+
+/** A header that came several times is joined with commas: the same version again says nothing new. */
+function oneOf(header = ""): string {
+  const [first = "", ...others] = header.split(",").map((text) => text.trim());
+  return others.every((text) => normal(text) === normal(first)) ? first : header.trim();
 }
 
 function normal(text: string): string {
