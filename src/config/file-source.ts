@@ -51,12 +51,22 @@ function parseYaml(text: string, shown: string): YamlFile {
     path: [],
     text: `${error.message}.`.replace(/\.+$/, "."),
   }));
+  const value: unknown = problems.length > 0 ? undefined : document.toJS();
+  if (containsItself(value)) problems.push({ origin: shown, path: [], text: "an alias contains itself." });
   return {
-    value: problems.length > 0 ? undefined : document.toJS(),
+    value: problems.length > 0 ? undefined : value,
     problems,
     lineOf: (path) =>
       lineAt(offsetOf(document.contents, path, (node) => (isAlias(node) ? node.resolve(document) : node))),
   };
+}
+
+/** True for what an alias made endless. */
+function containsItself(value: unknown, around: ReadonlySet<unknown> = new Set()): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (around.has(value)) return true;
+  const inside = new Set(around).add(value);
+  return Object.values(value).some((each) => containsItself(each, inside));
 }
 
 type Resolve = (node: unknown) => unknown;

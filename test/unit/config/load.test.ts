@@ -226,6 +226,7 @@ agents:
   it.each([
     ["a: [", "switchyard.yaml:1: "],
     ["http: 127.0.0.1:1\nhttp: 127.0.0.1:2", "switchyard.yaml:2: Map keys must be unique."],
+    ["agents: &all [*all]", "switchyard.yaml: an alias contains itself."],
     ["- a", "switchyard.yaml: a configuration is a set of settings."],
     ["__proto__: { http: 127.0.0.1:1 }", "switchyard.yaml:1: __proto__: there is no such setting."],
     ["constructor: 1", "switchyard.yaml:1: constructor: there is no such setting."],
