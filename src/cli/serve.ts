@@ -3,6 +3,7 @@ import { createModuleLoader } from "../agents/module.js";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../config/values.js";
 import { type Addresses, createGateway, type Gateway, type GatewayAgent } from "../gateway.js";
+import { DOCS_PATH } from "../server/docs-pages.js";
 import { columns, complain, lineOf, say } from "./console.js";
 import { createCrashGuard } from "./crash-guard.js";
 import { type ConfigFlags, loadFromFlags } from "./flags.js";
@@ -40,9 +41,9 @@ export async function serve(flags: ConfigFlags): Promise<number> {
     const addresses = await start(gateway);
     const sidecars = await startSidecars({ config, setup, gateway, logger, guard, load });
     announce(addresses, setup.agents);
-    await signals.first;
+    const signal = await signals.first;
     sidecars.settle();
-    await gateway.drain();
+    await Promise.all([logStop(logger, signal, gateway, config), gateway.drain()]);
     await sidecars.close();
     return 0;
   } catch (error) {
@@ -69,6 +70,20 @@ async function start(gateway: Gateway): Promise<Addresses> {
   }
 }
 
+/** What the end waits for. A store that cannot be read any more takes the numbers with it, and nothing else. */
+async function logStop(
+  logger: Logger,
+  signal: NodeJS.Signals,
+  gateway: Gateway,
+  { drainMs }: Config,
+): Promise<void> {
+  const { runs, openStreams } = await gateway
+    .status()
+    .catch(() => ({ runs: undefined, openStreams: undefined }));
+  const hint = "a second signal ends it at once";
+  logger.info({ signal, runs, openStreams, drainMs, hint }, "stopping");
+}
+
 function startProblem(error: unknown): string {
   const { code, address = "", port } = error as { code?: string; address?: string; port?: number };
   const place = port === undefined ? address : formatAddress({ host: address, port });
@@ -84,6 +99,7 @@ function announce(
 ): void {
   const rows = [
     ...(http ? [["HTTP", `${http.url}  JSON-RPC, REST, Connect, gRPC-Web`]] : []),
+    ...(http ? [["docs", `${http.url}${DOCS_PATH}`]] : []),
     ...(grpc ? [["gRPC", formatAddress(grpc)]] : []),
     ...(metrics ? [["metrics", `http://${formatAddress(metrics)}/metrics`]] : []),
     ...agents.map(({ tenant = "", agent }) => [

@@ -10,7 +10,7 @@ export interface StopSignals {
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Listens for SIGTERM and SIGINT. The first is told; a second one ends the process at once, with 128 and its number. */
+/** Listens for SIGTERM and SIGINT. The first is for the caller to log; a second one ends the process at once, with 128 and its number. */
 export function createStopSignals(logger: Logger, exit: (code: number) => void): StopSignals {
   let stopping = false;
   let tell: (signal: NodeJS.Signals) => void = () => undefined;
@@ -23,7 +23,6 @@ export function createStopSignals(logger: Logger, exit: (code: number) => void):
       return exit(128 + constants.signals[signal]);
     }
     stopping = true;
-    logger.info({ signal }, "stopping");
     tell(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
