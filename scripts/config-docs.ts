@@ -17,8 +17,9 @@ places; the first that has a value wins:
 3. a file in YAML or JSON: \`--config FILE\`, else \`SWITCHYARD_CONFIG\`, else \`switchyard.yaml\` in the working directory,
 4. the defaults below.
 
-\`switchyard check\` prints the effective configuration with the source of each value and every problem at once; it
-ends with 1 when there is one. \`serve\` refuses to start for the same problems.
+\`switchyard check\` prints the effective configuration with the source of each value and what is wrong with it, one
+problem a line; it ends with 1 when there is one. What does not fit together is looked for when each setting is right by
+itself, and agents are loaded after that. \`serve\` refuses to start for the same problems.
 
 \`\`\`yaml
 # yaml-language-server: $schema=./node_modules/switchyard/docs/switchyard.schema.json
@@ -45,6 +46,19 @@ In the file,
 A running gateway reads its file again when it changes, and on SIGHUP. It checks the new configuration first and keeps
 the old one when there is a problem. Agents are exchanged at once: running tasks keep the agent that they began with.
 Everything else takes a restart, and the log says so.
+
+## Old tasks
+
+Tasks are kept for ever unless [\`retention\`](#retention) says otherwise. \`switchyard tasks prune --older-than 7d\` forgets
+those that have ended and whose last status is at least that old, once: through the running gateway, or in its file when
+none runs. It prints how many there were.
+
+| flag | meaning |
+|---|---|
+| \`--older-than TIME\` | age of the last status, such as \`12h\` or \`7d\`; \`0\` is any age, and needs \`--yes\` |
+| \`--state STATE\` | only tasks in this state, which may be \`input-required\` or \`auth-required\` as well; may be repeated |
+| \`--tenant TENANT\` | only tasks of this tenant |
+| \`--config FILE\`, \`--admin-socket PATH\`, \`--store PATH\` | which gateway, or which file |
 `;
 
 /** One table row. A cell keeps its line, and a bar in it is no border. */

@@ -7,7 +7,7 @@ import { readVersion } from "./version.js";
 /** The command line. `finish` gets the exit code of the command that ran. */
 export function createProgram(finish: (code: number) => void): Command {
   const program = new Command("switchyard")
-    .description("An A2A 1.0 gateway: one agent, every binding.")
+    .description("An A2A 1.0 gateway: your agents on every binding.")
     .version(readVersion())
     .showHelpAfterError("(switchyard --help lists the commands and flags)");
 
@@ -44,6 +44,7 @@ function addTasks(program: Command, finish: (code: number) => void): void {
       collect,
     )
     .option("--tenant <tenant>", "only tasks of this tenant")
+    .option("--yes", "do forget tasks of any age, which --older-than 0 means")
     .option("--store <path>", "file with the tasks, for when no gateway is running")
     .action(async (flags: PruneFlags) => {
       const { pruneTasks } = await import("./tasks.js");

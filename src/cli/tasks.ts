@@ -16,6 +16,8 @@ export interface PruneFlags extends ConfigFlags {
   /** Names of states; unset: those of tasks that have ended. */
   readonly state?: readonly string[];
   readonly tenant?: string;
+  /** Confirms an age of 0. */
+  readonly yes?: boolean;
 }
 
 /** Forgets old tasks: through the running gateway, or in its file when none runs. Returns the exit code. */
@@ -35,9 +37,12 @@ export async function pruneTasks(flags: PruneFlags): Promise<number> {
 }
 
 /** What is sent to the gateway, or what is wrong with the flags. */
-function parametersOf({ olderThan, state, tenant }: PruneFlags): JsonObject | string {
+function parametersOf({ olderThan, state, tenant, yes }: PruneFlags): JsonObject | string {
   const age = duration(0, Number.MAX_SAFE_INTEGER).safeParse(olderThan);
   if (!age.success) return `--older-than ${age.error.issues[0]?.message}.`;
+  if (age.data === 0 && yes !== true) {
+    return "--older-than 0 forgets tasks of any age; say --yes as well if that is meant.";
+  }
   const unknown = state?.find((name) => !PRUNABLE_STATES.has(name));
   if (unknown !== undefined) {
     return `--state must be one of ${[...PRUNABLE_STATES.keys()].join(", ")}, not ${unknown}.`;

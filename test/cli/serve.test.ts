@@ -32,6 +32,9 @@ describe("switchyard serve", () => {
     const { stdout } = { stdout: (await program.seen(/card +(\S+) +Echo/))[1] };
     expect(stdout).toBe(`${program.url}/.well-known/agent-card.json`);
     await program.seen(/gRPC +127\.0\.0\.1:\d+/);
+    const docs = (await program.seen(/docs +(\S+)/))[1];
+    expect(docs).toBe(`${program.url}/docs`);
+    expect((await fetch(String(docs))).status).toBe(200);
     const card = (await (await fetch(String(stdout))).json()) as {
       name: string;
       supportedInterfaces: { url: string }[];
@@ -75,6 +78,13 @@ describe("switchyard serve", () => {
     await reader?.read();
     program.child.kill("SIGTERM");
     await program.seen('"msg":"stopping"');
+    expect(program.log().at(-1)).toMatchObject({
+      signal: "SIGTERM",
+      runs: 1,
+      openStreams: 1,
+      drainMs: 60_000,
+      hint: "a second signal ends it at once",
+    });
     program.child.kill("SIGTERM");
     expect((await program.ended).code).toBe(143);
     await reader?.cancel().catch(() => undefined);
@@ -311,7 +321,7 @@ describe("switchyard status and tasks prune", () => {
       stdout: "0 tasks forgotten\n",
     });
     expect(
-      await workplace.run(["tasks", "prune", "--older-than", "0", "--state", "completed"]),
+      await workplace.run(["tasks", "prune", "--older-than", "0", "--yes", "--state", "completed"]),
     ).toMatchObject({
       code: 0,
       stdout: "1 tasks forgotten\n",
@@ -323,7 +333,7 @@ describe("switchyard status and tasks prune", () => {
     await send(program.url, "hello");
     program.child.kill("SIGTERM");
     await program.ended;
-    expect(await workplace.run(["tasks", "prune", "--older-than", "0"])).toMatchObject({
+    expect(await workplace.run(["tasks", "prune", "--older-than", "0", "--yes"])).toMatchObject({
       code: 0,
       stdout: "1 tasks forgotten\n",
     });
@@ -335,6 +345,7 @@ describe("switchyard status and tasks prune", () => {
 
   it.each([
     [["--older-than", "soon"], "switchyard: --older-than must be a time"],
+    [["--older-than", "0"], "switchyard: --older-than 0 forgets tasks of any age; say --yes"],
     [["--older-than", "1h", "--state", "working"], "switchyard: --state must be one of completed, failed"],
     [[], "error: required option '--older-than <time>' not specified"],
   ])("refuse %j", async (args, problem) => {
