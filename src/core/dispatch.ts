@@ -78,9 +78,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (addressTenant !== undefined && stated !== "" && stated !== addressTenant) {
       throw invalidField("tenant", "differs from the tenant of the address");
     }
-    const entry = directory.get(addressTenant ?? stated);
-    if (entry === undefined) throw new A2AError("NOT_FOUND", { text: "There is no agent at this tenant." });
-    return entry;
+    const tenant = addressTenant ?? stated;
+    const entry = directory.get(tenant);
+    if (entry !== undefined) return entry;
+    const text =
+      tenant === "" ? "There is no default agent: name a tenant." : "There is no agent at this tenant.";
+    throw new A2AError("NOT_FOUND", { text });
   }
 
   async function perform(context: CallContext, operation: AnyOperation, request: Message): Promise<Reply> {

@@ -160,6 +160,13 @@ describe("switchyard serve", () => {
     expect((await send(program.url, "x")).message?.parts).toEqual([{ text: "has a task id" }]);
   });
 
+  it("S1-06 says that a tenant is needed where no agent is the default one", async () => {
+    write("switchyard.yaml", "store: memory\nagents: [{ tenant: acme }]");
+    const { url } = await workplace.serve();
+    expect((await send(url, "x")).error?.message).toBe("There is no default agent: name a tenant.");
+    expect((await send(`${url}/acme`, "x")).task?.status.state).toBe("TASK_STATE_COMPLETED");
+  });
+
   it("outlives the errors of its agents, and names them in the log", async () => {
     const file = write(
       "wild.mjs",
