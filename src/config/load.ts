@@ -32,7 +32,7 @@ export interface LoadedConfig {
   origin(path: Path): string | undefined;
 }
 
-/** Reads the configuration: flags before environment before file before defaults. Finds every problem at once. */
+/** Reads the configuration: flags before environment before file before defaults. What does not fit together is looked for when each setting is right by itself. */
 export function loadConfig(options: LoadOptions = {}): LoadedConfig {
   const { environment = {}, flags = [], directory = process.cwd() } = options;
   const file = configFile(options, directory);
