@@ -32,12 +32,16 @@ export interface Compression {
 /** Reads what the caller states. Throws COMPRESSION_NOT_SUPPORTED, naming what is. */
 export function negotiate(framing: Framing, headers: HttpHeaders): Compression {
   const names = HEADERS[framing];
-  const encoding = String(headers[names.encoding] ?? "identity").trim();
+  const encoding = String(headers[names.encoding] ?? "identity")
+    .trim()
+    .toLowerCase();
   if (encoding !== "identity" && encoding !== "gzip") {
     throw new A2AError("COMPRESSION_NOT_SUPPORTED", { headers: { [names.accept]: "gzip, identity" } });
   }
   const accepted = String(headers[names.accept] ?? "").split(",");
-  const response = accepted.some((name) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(name));
+  const response = accepted.some((name) =>
+    /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/.test(name.toLowerCase()),
+  );
   return { request: encoding === "gzip", response, headers: names };
 }
 
