@@ -1,12 +1,14 @@
 import { z } from "zod";
-import { choice, path, text, toggle } from "./values.js";
+import { choice, path, pattern, toggle } from "./values.js";
 
 const card = z.union([path("a card"), z.record(z.string(), z.unknown())], {
   error: "must be a card, or the path of a file with one (YAML or JSON)",
 });
 
 const extension = z.strictObject({
-  uri: text("the URI of an extension").describe("URI that identifies the extension."),
+  uri: pattern("a URI in visible ASCII without a comma, as a header can carry it", /^[!-+\--~]+$/).describe(
+    "URI that identifies the extension.",
+  ),
   description: z.string().default("").describe("How the agent uses it, for people."),
   required: toggle()
     .prefault(false)

@@ -275,3 +275,15 @@ describe("parseAssignment", () => {
     expect(parseAssignment("depth")).toBeUndefined();
   });
 });
+
+describe("the URI of an extension", () => {
+  it("is refused when no header could name it", () => {
+    for (const uri of ["urn:a,b", "urn:a b", "urn:\u00e4", "urn:a\nb"]) {
+      const [problem] = problemsOf(`agents: [{ extensions: [{ uri: ${JSON.stringify(uri)} }] }]`);
+      expect(problem).toContain(
+        "agents[0].extensions[0].uri: must be a URI in visible ASCII without a comma",
+      );
+    }
+    expect(problemsOf('agents: [{ extensions: [{ uri: "urn:example:a+b" }] }]')).toEqual([]);
+  });
+});
