@@ -7,6 +7,7 @@ import { type Findings, renderFindings } from "./harness/report.js";
 import { WORK } from "./harness/server.js";
 import { type Result, renderReport } from "./harness/summary.js";
 import { codec } from "./parts/codec.js";
+import { engine } from "./parts/engine.js";
 import { fanout } from "./parts/fanout.js";
 import { idle } from "./parts/idle.js";
 import { languages } from "./parts/languages.js";
@@ -28,6 +29,7 @@ const PARTS: ReadonlyMap<string, () => Promise<Findings>> = new Map(
     list,
     latency,
     languages,
+    engine,
     transcoder,
     codec,
     start,
@@ -42,6 +44,9 @@ if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(", ")}. Parts: ${[...PARTS.keys()].join(", ")}.`);
   process.exit(2);
 }
+
+// Leaving by `exit` takes the servers along.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 // Measured programs run without a loader, which would add to their cost.
 execFileSync("tsc", ["--project", join("test", "bench")], { stdio: "inherit" });

@@ -8,6 +8,7 @@ import {
   toBinary,
   toJsonString,
 } from "@bufbuild/protobuf";
+import { decodeBinary, encodeBinary } from "../../../src/protocol/binary/index.js";
 import { readJson, writeJson } from "../../../src/protocol/json/index.js";
 import {
   GetTaskRequestSchema,
@@ -48,8 +49,10 @@ function timingsOf<Desc extends DescMessage>(
     timed(`${name}: read JSON, ours`, () => readJson(schema, text)),
     timed(`${name}: read JSON, protobuf-es`, () => fromJsonString(schema, text)),
     timed(`${name}: read JSON, JSON.parse`, () => JSON.parse(text)),
-    timed(`${name}: write binary`, () => toBinary(schema, message)),
-    timed(`${name}: read binary`, () => fromBinary(schema, binary)),
+    timed(`${name}: write binary, ours`, () => encodeBinary(schema, message)),
+    timed(`${name}: write binary, protobuf-es`, () => toBinary(schema, message)),
+    timed(`${name}: read binary, ours`, () => decodeBinary(schema, binary)),
+    timed(`${name}: read binary, protobuf-es`, () => fromBinary(schema, binary)),
   ];
 }
 

@@ -64,13 +64,14 @@ server.addService(
   },
 );
 
+/** `hold` leaves the stream open after its first event. */
 async function stream(call: ServerWritableStream<SendMessageRequest, Buffer>): Promise<void> {
   const content = call.request.message?.parts[0]?.content;
-  const count = content?.case === "text" ? Number(content.value.split(" ")[1]) : 0;
-  for (let index = 0; index < count; index += 1) {
+  const [word, count = "1"] = content?.case === "text" ? content.value.split(" ") : [];
+  for (let index = 0; index < Number(count); index += 1) {
     if (!call.write(EVENT_BINARY)) await once(call, "drain");
   }
-  call.end();
+  if (word !== "hold") call.end();
 }
 
 server.bindAsync(`127.0.0.1:${process.env.GRPC_PORT}`, ServerCredentials.createInsecure(), (error) => {

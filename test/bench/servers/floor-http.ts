@@ -26,14 +26,15 @@ function unary(response: ServerResponse, { id }: Envelope): void {
   response.end(body);
 }
 
+/** `hold` leaves the stream open after its first event. */
 async function stream(response: ServerResponse, { id, params }: Envelope): Promise<void> {
-  const count = Number(params.message.parts[0]?.text.split(" ")[1]);
+  const [word, count = "1"] = params.message.parts[0]?.text.split(" ") ?? [];
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (let index = 0; index < count; index += 1) {
+  for (let index = 0; index < Number(count); index += 1) {
     const event = `data: ${JSON.stringify({ jsonrpc: "2.0", id, result: EVENT_JSON })}\n\n`;
     if (!response.write(event)) await once(response, "drain");
   }
-  response.end();
+  if (word !== "hold") response.end();
 }
 
 for (const port of [process.env.HTTP_PORT, process.env.GRPC_PORT]) {
