@@ -1,0 +1,3 @@
+import { modelSuite } from "../../support/model/suite.js";
+
+modelSuite(3);
