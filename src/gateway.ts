@@ -128,7 +128,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     prune: (rules) =>
       createRetention({ store, rules, onFault: () => undefined, ...clockOf(options) }).sweep(),
     async status() {
-      const counts = await store.countByState();
+      const counts = state === "stopped" ? [] : await store.countByState();
       return {
         state,
         addresses,
