@@ -126,7 +126,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       else install(next, addresses.public);
     },
     prune: (rules) =>
-      createRetention({ store, rules, onFault: () => undefined, ...clockOf(options) }).sweep(),
+      createRetention({
+        store,
+        rules,
+        onDeleted: () => void engine.log.recheck(),
+        onFault: () => undefined,
+        ...clockOf(options),
+      }).sweep(),
     async status() {
       const counts = state === "stopped" ? [] : await store.countByState();
       return {
@@ -185,6 +191,7 @@ async function createCore(options: GatewayOptions): Promise<Core> {
   const retention = createRetention({
     store,
     rules,
+    onDeleted: () => void engine.log.recheck(),
     onFault: (cause) => logger.error({ err: cause }, "retention sweep failed"),
     ...(messageKeyMaxAgeMs !== undefined && { messageKeyMaxAgeMs }),
     ...clockOf(options),
