@@ -94,7 +94,7 @@ export const configSchema = z.strictObject({
       .describe("Origins whose pages may call the HTTP port from a browser; `*` is any. Empty: none."),
   }),
   limits: section(
-    "What a request may cost. More is refused with the wire's own form of RESOURCE_EXHAUSTED.",
+    "What a request may cost. A larger message is refused with the wire's own form of RESOURCE_EXHAUSTED, larger metadata and deeper nesting with that of INVALID_ARGUMENT.",
     {
       messageBytes: size(1024, 2_147_483_647).prefault("10 MiB").describe("Largest message, on every wire."),
       metadataBytes: size(0, 2_147_483_647)

@@ -86,9 +86,11 @@ function createHttp1Client({ host, port, tls }: HttpAddress): HttpClient {
 }
 
 function createHttp2Client({ host, port, tls }: HttpAddress): HttpClient {
+  // Node's own 10 MB would end a request that is larger before it is sent.
+  const memory = { maxSessionMemory: 100 };
   const session = tls
-    ? http2Connect(`https://${host}:${port}`, { servername: "localhost", ...tls })
-    : http2Connect(`http://${host}:${port}`);
+    ? http2Connect(`https://${host}:${port}`, { servername: "localhost", ...memory, ...tls })
+    : http2Connect(`http://${host}:${port}`, memory);
   session.on("error", () => undefined); // a request that is hit by it reports it
   return {
     ask: (ask) => askHttp2(session, ask),
