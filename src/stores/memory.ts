@@ -115,6 +115,7 @@ function unfinished(
 function expire(shelves: readonly Shelf[], rule: ExpiryRule): number {
   const due = everyTask(shelves)
     .filter(({ shelf }) => rule.tenant === undefined || shelf.scope.tenant === rule.tenant)
+    .filter(({ shelf }) => !rule.exceptTenants?.includes(shelf.scope.tenant))
     .filter(({ stored }) => rule.states.includes(stored.state) && stored.statusMs < rule.beforeMs)
     .sort((a, b) => newestFirst(b.stored, a.stored))
     .slice(0, rule.limit);

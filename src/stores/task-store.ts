@@ -114,6 +114,8 @@ export interface UnfinishedTask {
 export interface ExpiryRule {
   /** Only this tenant; unset means all. */
   readonly tenant?: string;
+  /** None of these tenants. */
+  readonly exceptTenants?: readonly string[];
   /** Only tasks in one of these states. */
   readonly states: readonly TaskState[];
   /** Only tasks whose status time is before this, milliseconds since the epoch. */

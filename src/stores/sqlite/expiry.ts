@@ -85,19 +85,26 @@ function createDueTasks(db: Database) {
   );
 
   /** The index holds a state's tasks by tenant, so the tenants are found by skipping from one to the next. */
-  function* tenants(state: number, only: string | undefined): Generator<string> {
-    if (only !== undefined) return yield only;
+  function* tenants(
+    state: number,
+    { tenant: only, exceptTenants: except = [] }: ExpiryRule,
+  ): Generator<string> {
+    if (only !== undefined) {
+      if (!except.includes(only)) yield only;
+      return;
+    }
     let tenant = nextTenant.get(state, "");
     while (tenant !== undefined) {
-      yield tenant;
+      if (!except.includes(tenant)) yield tenant;
       tenant = nextTenant.get(state, `${tenant}\0`);
     }
   }
 
-  return ({ tenant: only, states, beforeMs }: ExpiryRule, limit: number): readonly DueRow[] => {
+  return (rule: ExpiryRule, limit: number): readonly DueRow[] => {
+    const { states, beforeMs } = rule;
     const rows: DueRow[] = [];
     for (const state of states) {
-      for (const tenant of tenants(state, only)) {
+      for (const tenant of tenants(state, rule)) {
         rows.push(...oldest.all(state, tenant, beforeMs, limit - rows.length));
         if (rows.length >= limit) return rows;
       }

@@ -179,7 +179,12 @@ async function allUnfinished(store: FullTaskStore): Promise<readonly string[]> {
 }
 
 const rules = fc.record(
-  { tenant: fc.constantFrom("", "a"), states: fc.subarray<TaskState>([...STATES]), beforeMs: times },
+  {
+    tenant: fc.constantFrom("", "a"),
+    exceptTenants: fc.subarray(["", "a"]),
+    states: fc.subarray<TaskState>([...STATES]),
+    beforeMs: times,
+  },
   { requiredKeys: ["states", "beforeMs"] },
 );
 const expire = command("expire", rules, async (rule, model, { store }) => {

@@ -142,10 +142,11 @@ export function createModel() {
       return counts;
     },
     /** Without a limit: which of several due tasks go first is the store's affair. */
-    expire({ tenant, states, beforeMs }: Omit<ExpiryRule, "limit">): number {
+    expire({ tenant, exceptTenants = [], states, beforeMs }: Omit<ExpiryRule, "limit">): number {
       const due = folded().filter(
         ({ scope, task }) =>
           (tenant === undefined || scope.tenant === tenant) &&
+          !exceptTenants.includes(scope.tenant) &&
           states.includes(stateOf(task)) &&
           statusMs(task) < beforeMs,
       );
