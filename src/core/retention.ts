@@ -3,7 +3,7 @@ import type { TaskUpkeep } from "../stores/task-store.js";
 
 /** What is kept for how long. Unset means for ever. */
 export interface RetentionRule {
-  /** Only this tenant; unset means all. */
+  /** Only this tenant. Unset: every tenant that has no rule of its own for the same states. */
   readonly tenant?: string;
   /** Tasks in these states; unset means every terminal one. */
   readonly states?: readonly TaskState[];
@@ -21,7 +21,7 @@ export interface RetentionOptions {
   /** Tasks deleted in one go, so that no call waits longer than a few milliseconds. Default 100. */
   readonly batch?: number;
   readonly now?: () => number;
-  /** Told after a sweep that deleted tasks, so that their readers end. */
+  /** Told after a sweep that may have deleted tasks, so that their readers end. */
   readonly onDeleted?: () => void;
   onFault(cause: unknown): void;
 }
@@ -43,27 +43,39 @@ export function createRetention(options: RetentionOptions): Retention {
 
   async function drainRule(rule: RetentionRule): Promise<number> {
     const beforeMs = now() - rule.maxAgeMs;
-    const { tenant, states = TERMINAL } = rule;
-    return await drained(() =>
-      store.expire({ states, beforeMs, limit: batch, ...(tenant !== undefined && { tenant }) }),
-    );
+    let total = 0;
+    for (const state of rule.states ?? TERMINAL) {
+      const whose =
+        rule.tenant === undefined ? { exceptTenants: tenantsWithRule(state) } : { tenant: rule.tenant };
+      total += await drained(() => store.expire({ states: [state], beforeMs, limit: batch, ...whose }));
+    }
+    return total;
+  }
+
+  function tenantsWithRule(state: TaskState): string[] {
+    const own = rules.filter(({ states = TERMINAL }) => states.includes(state));
+    return own.flatMap(({ tenant }) => (tenant === undefined ? [] : [tenant]));
   }
 
   /** Repeats until a batch is not full, letting other work run in between. */
   async function drained(once: () => Promise<number>): Promise<number> {
     let total = 0;
-    for (;;) {
+    while (!stopped) {
       const deleted = await once();
       total += deleted;
-      if (deleted < batch || stopped) return total;
+      if (deleted < batch) break;
       await new Promise(setImmediate);
     }
+    return total;
   }
 
   async function sweep(): Promise<number> {
     let total = 0;
-    for (const rule of rules) if (!stopped) total += await drainRule(rule);
-    if (total > 0) options.onDeleted?.();
+    try {
+      for (const rule of rules) total += await drainRule(rule);
+    } finally {
+      options.onDeleted?.();
+    }
     if (messageKeyMaxAgeMs !== undefined && !stopped) {
       const beforeMs = now() - messageKeyMaxAgeMs;
       await drained(() => store.expireKeys(beforeMs, batch));
@@ -74,7 +86,7 @@ export function createRetention(options: RetentionOptions): Retention {
   function schedule(): void {
     timer = setTimeout(() => {
       sweep()
-        .catch(options.onFault)
+        .catch((cause: unknown) => !stopped && options.onFault(cause))
         .finally(() => !stopped && schedule());
     }, everyMs);
     timer.unref();

@@ -152,10 +152,10 @@ export function createRuns(options: RunsOptions): Runs {
   /** A run whose log another writer has, or nobody any more, is over; one that the store let down is mended. */
   function lose({ scope, taskId }: Run, failure: A2AError, hasBegun: boolean): void {
     if (failure instanceof TaskConflict) return;
+    if (hasBegun) log.fail(scope, taskId, failure);
+    if (failure.reason === "TASK_NOT_FOUND") return;
     onFault({ tenant: scope.tenant, taskId, errorId: failure.errorId ?? "", cause: failure });
-    if (!hasBegun) return;
-    log.fail(scope, taskId, failure);
-    void mender.mend(scope, taskId);
+    if (hasBegun) void mender.mend(scope, taskId);
   }
 
   async function startNew(request: TurnRequest): Promise<Started> {

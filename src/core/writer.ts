@@ -78,7 +78,8 @@ export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
   let forStatus: Waiter<Task>[] = [];
   let forRoom: Waiter<void>[] = [];
   let batches: Batch[] = [];
-  let seq = from?.seq ?? 0;
+  const startSeq = from?.seq ?? 0;
+  let seq = startSeq;
   let number = from?.number ?? 0;
   let durableSeq = seq;
   let snapshotSeq = seq;
@@ -138,7 +139,8 @@ export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
       snapshot,
       ...(messageKey && { messageKey }),
     });
-    if (result.kind === "conflict") throw new TaskConflict(result.on);
+    if (result.kind === "conflict")
+      throw durableSeq === startSeq ? new TaskConflict(result.on) : gone(taskId);
     durableSeq = last;
     if (snapshot) snapshotSeq = last;
     settle();
@@ -208,6 +210,11 @@ function released<Result>(
     waiter.deferred.resolve(result);
     return false;
   });
+}
+
+/** Whoever wrote before is the only writer, so the log can only have been deleted. */
+function gone(taskId: string): A2AError {
+  return new A2AError("TASK_NOT_FOUND", { metadata: { taskId } });
 }
 
 /** Another writer was first: with this task, or with this message id. */
