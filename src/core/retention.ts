@@ -1,5 +1,5 @@
 import { TaskState } from "../protocol/schema.js";
-import type { TaskUpkeep } from "../stores/task-store.js";
+import type { ExpiryRule, TaskUpkeep } from "../stores/task-store.js";
 
 /** What is kept for how long. Unset means for ever. */
 export interface RetentionRule {
@@ -21,7 +21,7 @@ export interface RetentionOptions {
   /** Tasks deleted in one go, so that no call waits longer than a few milliseconds. Default 100. */
   readonly batch?: number;
   readonly now?: () => number;
-  /** Told after a sweep that may have deleted tasks, so that their readers end. */
+  /** Told after a sweep that deleted tasks, so that their readers end. */
   readonly onDeleted?: () => void;
   onFault(cause: unknown): void;
 }
@@ -40,6 +40,8 @@ export function createRetention(options: RetentionOptions): Retention {
   const { store, rules, messageKeyMaxAgeMs, everyMs = 60_000, batch = 100, now = Date.now } = options;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  /** Since readers were told. */
+  let hasDeleted = false;
 
   async function drainRule(rule: RetentionRule): Promise<number> {
     const beforeMs = now() - rule.maxAgeMs;
@@ -47,9 +49,15 @@ export function createRetention(options: RetentionOptions): Retention {
     for (const state of rule.states ?? TERMINAL) {
       const whose =
         rule.tenant === undefined ? { exceptTenants: tenantsWithRule(state) } : { tenant: rule.tenant };
-      total += await drained(() => store.expire({ states: [state], beforeMs, limit: batch, ...whose }));
+      total += await drained(() => expire({ states: [state], beforeMs, limit: batch, ...whose }));
     }
     return total;
+  }
+
+  async function expire(rule: ExpiryRule): Promise<number> {
+    const count = await store.expire(rule);
+    hasDeleted ||= count > 0;
+    return count;
   }
 
   function tenantsWithRule(state: TaskState): string[] {
@@ -74,7 +82,8 @@ export function createRetention(options: RetentionOptions): Retention {
     try {
       for (const rule of rules) total += await drainRule(rule);
     } finally {
-      options.onDeleted?.();
+      if (hasDeleted) options.onDeleted?.();
+      hasDeleted = false;
     }
     if (messageKeyMaxAgeMs !== undefined && !stopped) {
       const beforeMs = now() - messageKeyMaxAgeMs;
