@@ -40,6 +40,7 @@ import { createPages } from "./server/pages.js";
 import { publicAddresses, urlOf } from "./server/public-addresses.js";
 import { shuttingDown } from "./server/settles.js";
 import { createSideServices, type SideServices } from "./server/side-services.js";
+import type { ServerTls } from "./server/tls.js";
 import { createMemoryStore, createSqliteStore } from "./stores/index.js";
 import type { FullTaskStore } from "./stores/task-store.js";
 
@@ -60,6 +61,11 @@ export interface Gateway {
   readonly serve: RequestListener;
   /** Exchanges the agents. Turns that run keep the agent they began with. Throws an Error when two share a tenant. */
   replaceAgents(agents: readonly GatewayAgent[]): void;
+  /**
+   * Gives new connections this certificate; those that are open keep theirs, and whether clients are asked for one
+   * stays as it was. Throws Node's own error, and changes nothing, when certificate and key do not fit.
+   */
+  renewTls(tls: ServerTls): void;
   /** Forgets tasks by these rules now; returns how many. */
   prune(rules: readonly RetentionRule[]): Promise<number>;
   status(): Promise<GatewayStatus>;
@@ -125,6 +131,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       if (addresses === undefined) agents = next;
       else install(next, addresses.public);
     },
+    renewTls: ports.renew,
     prune: (rules) =>
       createRetention({
         store,
@@ -237,6 +244,7 @@ interface Live {
 interface Ports {
   readonly serve: RequestListener;
   listen(): Promise<Addresses>;
+  renew(tls: ServerTls): void;
   /** From now on health says that calls are taken. */
   open(): void;
   drain(graceMs: number): Promise<void>;
@@ -282,6 +290,10 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
         ...(metricsAt && { metrics: metricsAt }),
         public: publicAddresses(options, httpAt, grpcAt),
       };
+    },
+    renew(tls) {
+      http.renew(tls);
+      grpc.renew(tls);
     },
     open: () => sides.health.setServing(true),
     async drain(graceMs) {

@@ -89,8 +89,15 @@ export function createReloader(options: ReloaderOptions): Reloader {
   };
 }
 
-/** Names of the settings, agents aside, that differ. */
+/** Names of the settings that differ, less those that are taken over: agents and certificates. */
 function changedSettings(before: Config, after: Config): string[] {
-  const keys = Object.keys(after) as (keyof Config)[];
-  return keys.filter((key) => key !== "agents" && JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+  const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])] as (keyof Config)[];
+  return keys.filter((key) => lasting(before, key) !== lasting(after, key));
+}
+
+/** What of a setting stays as it was at the start. Of TLS: that it is there, and that clients are asked for certificates. */
+function lasting(config: Config, key: keyof Config): string | undefined {
+  if (key === "agents") return undefined;
+  if (key !== "tls") return JSON.stringify(config[key]);
+  return config.tls && `clients are ${config.tls.clientCa === undefined ? "not " : ""}asked`;
 }

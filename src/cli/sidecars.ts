@@ -36,6 +36,7 @@ export async function startSidecars(options: SidecarOptions): Promise<Sidecars> 
     running: config,
     load,
     apply(next) {
+      if (next.config.tls !== undefined) gateway.renewTls(next.config.tls);
       gateway.replaceAgents(next.agents);
       follow(next);
     },

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import type { GrpcBinding } from "../bindings/grpc/index.js";
 import { endCalls, FAREWELL_MS, settles } from "./settles.js";
-import { type ServerTls, toTlsOptions } from "./tls.js";
+import { renewTls, type ServerTls, toTlsOptions } from "./tls.js";
 
 /** Where a port is opened. */
 export interface GrpcAddress {
@@ -39,6 +39,8 @@ export interface GrpcHostOptions {
 export interface GrpcHost {
   /** Rejects with Node's own error when the address cannot be had (`EADDRINUSE`, `EACCES`). */
   listen(address: GrpcAddress): Promise<GrpcAddress>;
+  /** Gives new connections this certificate; see `renewTls`. */
+  renew(tls: ServerTls): void;
   /**
    * Says GOAWAY and gives open calls this long. After that they end with UNAVAILABLE; what is still open a second
    * later is cut. Until all have ended the port goes on answering new connections, so that they hear a reason
@@ -76,6 +78,7 @@ export function createGrpcHost(options: GrpcHostOptions): GrpcHost {
   };
   return {
     listen: (address) => listen(listener, address),
+    renew: (renewed) => renewTls(listener, renewed),
     async drain(graceMs) {
       injector.drain(graceMs + 3 * FAREWELL_MS); // GOAWAY now; the time is for what is cut below anyhow
       const ended = await endCalls(binding, graceMs);

@@ -10,7 +10,7 @@ import { watchSessions } from "./http2-sessions.js";
 import type { RequestListener } from "./node-request.js";
 import { endCalls, FAREWELL_MS, settles } from "./settles.js";
 import { sharePort } from "./sniff.js";
-import { type ServerTls, toTlsOptions } from "./tls.js";
+import { renewTls, type ServerTls, toTlsOptions } from "./tls.js";
 
 /** One HTTP port. */
 export interface HttpHostOptions extends HttpListenerOptions {
@@ -25,6 +25,8 @@ export interface HttpHost {
   listen(port: number, host: string): Promise<AddressInfo>;
   /** The listener for requests, for a server of one's own: `http.createServer(host.serve)`. */
   readonly serve: RequestListener;
+  /** Gives new connections this certificate; see `renewTls`. */
+  renew(tls: ServerTls): void;
   /**
    * Closes idle connections, tells the others (`connection: close`, GOAWAY), and gives open calls this long. After
    * that their signals abort with UNAVAILABLE; what is still open a second later is cut. Until all have ended the
@@ -65,6 +67,7 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
   return {
     listen: (number, host) => listen(http1, number, host, options.report),
     serve: listener.serve,
+    renew: (tls) => renewTls(http1, tls),
     async drain(graceMs) {
       listener.drain();
       closeIdle();

@@ -76,12 +76,26 @@ describe("the systemd unit", () => {
   });
 });
 
+describe("the TLS example", () => {
+  it("names settings that there are", () => {
+    const example = blocks("yaml").find((block) => block.startsWith("tls:")) ?? "";
+    const problems = configProblems(example) as { readonly path: string[]; readonly text: string }[];
+    // Its files are on another machine.
+    expect(problems.map(({ path }) => path.join("."))).toEqual([
+      "tls.certFile",
+      "tls.keyFile",
+      "tls.clientCaFile",
+    ]);
+    for (const { text } of problems) expect(text).toContain("there is no such file.");
+  });
+});
+
 interface Probe {
   readonly httpGet: { readonly path: string };
 }
 
 describe("the Kubernetes example", () => {
-  const [yaml = ""] = blocks("yaml");
+  const yaml = blocks("yaml").find((block) => block.includes("kind: Deployment")) ?? "";
   const objects = parseAllDocuments(yaml).map((document) => document.toJS());
   const settings = objects.find(({ kind }) => kind === "ConfigMap").data["switchyard.yaml"] as string;
   const pod = objects.find(({ kind }) => kind === "Deployment").spec.template.spec;

@@ -124,6 +124,40 @@ describe("certificates of clients", () => {
   });
 });
 
+describe("renewing", () => {
+  serve(AUTHORITY.server);
+
+  /** Serial number of the certificate that a new connection is shown. */
+  async function serial(port: "http" | "grpc"): Promise<string> {
+    const { host, port: number } = gateway[port];
+    const socket = tlsConnect({ host, port: number, rejectUnauthorized: false, ALPNProtocols: ["h2"] });
+    await once(socket, "secureConnect");
+    const { serialNumber } = socket.getPeerCertificate();
+    socket.destroy();
+    return serialNumber;
+  }
+
+  it("gives new connections the new certificate on both ports, and keeps open ones", async () => {
+    const before = await serial("http");
+    const http = createHttpClient({ ...gateway.http, tls: ANYBODY }, 1);
+    const ask = async () => textOf(await http.ask({ method: "GET", path: "/healthz" }));
+    await ask();
+    gateway.gateway.renewTls(STRANGER.server);
+    const after = await serial("http");
+    expect(after).not.toBe(before);
+    expect(await serial("grpc")).toBe(after);
+    expect(await ask()).toContain("healthy");
+    await http.close();
+  });
+
+  it("keeps what it has when certificate and key do not fit", async () => {
+    const before = await serial("http");
+    const { cert } = AUTHORITY.server;
+    expect(() => gateway.gateway.renewTls({ cert, key: STRANGER.server.key })).toThrow(/key/);
+    expect([await serial("http"), await serial("grpc")]).toEqual([before, before]);
+  });
+});
+
 interface Card {
   readonly supportedInterfaces: readonly { readonly protocolBinding: string; readonly url: string }[];
 }
