@@ -54,6 +54,7 @@ export function createWriteQueue(
   };
 }
 
+/** One write that cannot be written takes its transaction back, so each is tried alone then: it fails its own caller only. */
 function settle(
   batch: readonly Waiting[],
   commitAll: (writes: readonly EncodedWrite[]) => readonly CommitResult[],
@@ -64,6 +65,7 @@ function settle(
       resolve(results[index] as CommitResult);
     });
   } catch (thrown) {
-    for (const { reject } of batch) reject(thrown);
+    if (batch.length === 1) batch[0]?.reject(thrown);
+    else for (const each of batch) settle([each], commitAll);
   }
 }

@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import type { EncodedWrite } from "../../../src/stores/sqlite/encode.js";
+import { createWriteQueue } from "../../../src/stores/sqlite/queue.js";
+
+const write = (taskId: string) => ({ taskId }) as unknown as EncodedWrite;
+const idOf = (each: EncodedWrite) => (each as unknown as { taskId: string }).taskId;
+
+it("a write that cannot be written fails alone, the others of its tick are written in their order", async () => {
+  const transactions: string[][] = [];
+  const queue = createWriteQueue((writes) => {
+    const ids = writes.map(idOf);
+    if (ids.includes("huge")) throw new Error("too big");
+    transactions.push(ids);
+    return writes.map(() => ({ kind: "committed" }));
+  });
+  const settled = await Promise.allSettled(["a", "huge", "b", "c"].map((id) => queue.add(write(id))));
+  expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled", "fulfilled"]);
+  expect(transactions).toEqual([["a"], ["b"], ["c"]]);
+});
+
+it("a failing disk fails every write of the tick, and the next tick is tried anew", async () => {
+  let broken = true;
+  const queue = createWriteQueue((writes) => {
+    if (broken) throw new Error("disk full");
+    return writes.map(() => ({ kind: "committed" }));
+  });
+  const settled = await Promise.allSettled(["a", "b"].map((id) => queue.add(write(id))));
+  expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  broken = false;
+  expect(await queue.add(write("c"))).toEqual({ kind: "committed" });
+});
