@@ -9,7 +9,7 @@ import { startGateway, type TestGateway } from "../support/gateway.js";
 import { createHttpClient, textOf } from "../support/http-client.js";
 import { createScriptedAgent } from "../support/scripted-agent.js";
 import { createTempDir } from "../support/temp-dir.js";
-import { RAW_WIRES } from "./raw-wires.js";
+import { RAW_WIRES, type RawClient } from "./raw-wires.js";
 
 /** Requests with so many levels of objects and lists in all, told apart by where they are deep. */
 const FORMS: readonly (readonly [string, (levels: number) => JsonObject])[] = [
@@ -57,21 +57,22 @@ describe.each([
   afterAll(() => gateway.close());
 
   describe.each(RAW_WIRES)("$name", ({ connect, form }) => {
+    let client: RawClient;
+    beforeAll(() => {
+      client = connect(gateway);
+    });
+    afterAll(() => client.close());
+
     test.each(FORMS)("%s", async (_title, request) => {
-      const client = connect(gateway);
-      try {
-        const ask = (levelsSent: number) =>
-          client.ask({ method: "SendMessage", message: bytesOf(request(levelsSent), form) });
-        expect(await ask(levels)).toMatchObject({ kind: "ok" });
-        const refused = {
-          code: "INVALID_ARGUMENT",
-          message: `The message is nested too deep: more than ${levels} levels.`,
-        };
-        expect(await ask(levels + 1)).toMatchObject({ kind: "error", error: refused });
-        expect(await ask(levels + 250)).toMatchObject({ kind: "error", error: refused });
-      } finally {
-        await client.close();
-      }
+      const ask = (levelsSent: number) =>
+        client.ask({ method: "SendMessage", message: bytesOf(request(levelsSent), form) });
+      expect(await ask(levels)).toMatchObject({ kind: "ok" });
+      const refused = {
+        code: "INVALID_ARGUMENT",
+        message: `The message is nested too deep: more than ${levels} levels.`,
+      };
+      expect(await ask(levels + 1)).toMatchObject({ kind: "error", error: refused });
+      expect(await ask(levels + 250)).toMatchObject({ kind: "error", error: refused });
     });
   });
 
