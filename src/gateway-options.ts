@@ -23,6 +23,8 @@ export interface GatewayAgent {
   readonly agent: Agent;
   /** What is unset has the default that AgentPolicy states. */
   readonly policy?: Partial<AgentPolicy>;
+  /** When tasks at this tenant are forgotten: each takes the place of the general rules for the same states. */
+  readonly retention?: readonly Omit<RetentionRule, "tenant">[];
   /** False: the agent's streams are switched off. Default true. */
   readonly streaming?: boolean;
   /** Card for authenticated callers. Unset: there is none. */

@@ -91,11 +91,11 @@ const DEFAULT_POLICY: AgentPolicy = {
  */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   checkDepth(options.limits?.depth);
-  const core = await createCore(options);
+  let agents = options.agents;
+  const core = await createCore(options, () => agents);
   const { directory, engine, store, retention } = core;
   let state: GatewayStatus["state"] = "starting";
   let addresses: Addresses | undefined;
-  let agents = options.agents;
   let stopped: Promise<void> | undefined;
   const ports = createPorts(options, core, {
     state: () => state,
@@ -135,7 +135,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     prune: (rules) =>
       createRetention({
         store,
-        rules,
+        rules: () => rules,
         onDeleted: () => void engine.log.recheck(),
         onFault: () => undefined,
         ...clockOf(options),
@@ -175,7 +175,7 @@ interface Core {
   readonly logger: Logger;
 }
 
-async function createCore(options: GatewayOptions): Promise<Core> {
+async function createCore(options: GatewayOptions, agents: () => readonly GatewayAgent[]): Promise<Core> {
   const logger = options.logger ?? pino({ level: "silent" });
   const directory = createReplaceableDirectory(createDirectory([]));
   const opened = openStore(options.store);
@@ -197,13 +197,17 @@ async function createCore(options: GatewayOptions): Promise<Core> {
   const { rules = [], messageKeyMaxAgeMs } = options.retention ?? {};
   const retention = createRetention({
     store,
-    rules,
+    rules: () => [...rules, ...agents().flatMap(ownRules)],
     onDeleted: () => void engine.log.recheck(),
     onFault: (cause) => logger.error({ err: cause }, "retention sweep failed"),
     ...(messageKeyMaxAgeMs !== undefined && { messageKeyMaxAgeMs }),
     ...clockOf(options),
   });
   return { engine, store, directory, retention, metrics, logger };
+}
+
+function ownRules({ tenant = "", retention = [] }: GatewayAgent): RetentionRule[] {
+  return retention.map((rule) => ({ ...rule, tenant }));
 }
 
 function openStore(choice: GatewayOptions["store"]): FullTaskStore {

@@ -7,6 +7,7 @@ import type { Problem } from "../config/problem.js";
 import type { AgentConfig, Config } from "../config/schema.js";
 import type { GatewayAgent } from "../gateway-options.js";
 import { type AgentCard, AgentCardSchema, AgentExtensionSchema } from "../protocol/schema.js";
+import { retentionRules } from "./retention.js";
 
 /** The agents of a configuration, ready to be served; or what is wrong with them. */
 export interface LoadedAgents {
@@ -75,12 +76,13 @@ function keyed(key: string, texts: readonly string[]): LoadedAgent {
 }
 
 function serve(config: AgentConfig, agent: Agent, extendedCard: AgentCard | undefined): GatewayAgent {
-  const { tenant, busy, followUps, concurrency, idempotency, streaming } = config;
+  const { tenant, busy, followUps, concurrency, idempotency, streaming, retention } = config;
   return {
     tenant,
     agent,
     policy: { busy, followUps, concurrency, idempotency },
     streaming,
+    ...(retention && { retention: retentionRules(retention) }),
     ...(extendedCard !== undefined && { extendedCard }),
     extendedCardPublic: config.extendedCard?.public ?? false,
     extensions: config.extensions.map(({ params, ...extension }) =>

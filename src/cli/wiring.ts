@@ -1,9 +1,8 @@
 import type { Logger } from "pino";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../config/values.js";
-import type { RetentionRule } from "../core/retention.js";
 import type { GatewayAgent, GatewayOptions } from "../gateway.js";
-import { TaskState } from "../protocol/schema.js";
+import { retentionRules } from "./retention.js";
 
 /** A configuration as the gateway takes it. */
 export function gatewayOptions(
@@ -39,13 +38,10 @@ export function storeChoice({ store }: Config): NonNullable<GatewayOptions["stor
   return store.path === "memory" ? { kind: "memory" } : { kind: "sqlite", ...store };
 }
 
-/** States of tasks that wait for their user. */
-const WAITING = [TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
-
 function retentionOf({ retention }: Config): NonNullable<GatewayOptions["retention"]> {
-  const { finishedMs, waitingMs, messageIdsMs } = retention;
-  const rules: RetentionRule[] = [];
-  if (finishedMs !== "off") rules.push({ maxAgeMs: finishedMs });
-  if (waitingMs !== "off") rules.push({ maxAgeMs: waitingMs, states: WAITING });
-  return { rules, ...(messageIdsMs !== "off" && { messageKeyMaxAgeMs: messageIdsMs }) };
+  const { messageIdsMs } = retention;
+  return {
+    rules: retentionRules(retention),
+    ...(messageIdsMs !== "off" && { messageKeyMaxAgeMs: messageIdsMs }),
+  };
 }

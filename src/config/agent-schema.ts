@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { choice, path, pattern, toggle } from "./values.js";
+import { choice, durationOrOff, path, pattern, toggle } from "./values.js";
 
 const card = z.union([path("a card"), z.record(z.string(), z.unknown())], {
   error: "must be a card, or the path of a file with one (YAML or JSON)",
@@ -30,6 +30,15 @@ const extendedCard = z.strictObject({
     .describe(
       "Give it to anyone. For test profiles: the specification wants it for authenticated callers only.",
     ),
+});
+
+const retention = z.strictObject({
+  finishedMs: durationOrOff(1000)
+    .optional()
+    .describe("How long tasks of this agent are kept that have ended. `off`: for ever."),
+  waitingMs: durationOrOff(1000)
+    .optional()
+    .describe("How long tasks of this agent are kept that wait for input or authorization. `off`: for ever."),
 });
 
 /** One entry of `agents`. */
@@ -71,6 +80,9 @@ export const agentSchema = z.strictObject({
   idempotency: toggle()
     .prefault(true)
     .describe("A message that repeats an id finds the first answer. `off`: for test kits that reuse ids."),
+  retention: retention
+    .optional()
+    .describe("Ages that differ from those of the top-level `retention` for tasks of this agent."),
   extensions: z
     .array(extension)
     .prefault([])

@@ -7,13 +7,14 @@ export interface RetentionRule {
   readonly tenant?: string;
   /** Tasks in these states; unset means every terminal one. */
   readonly states?: readonly TaskState[];
-  /** Age of the last status at which a task is forgotten, milliseconds. */
+  /** Age of the last status at which a task is forgotten, milliseconds; `Infinity`: it never is. */
   readonly maxAgeMs: number;
 }
 
 export interface RetentionOptions {
   readonly store: TaskUpkeep;
-  readonly rules: readonly RetentionRule[];
+  /** Asked for before each sweep. */
+  rules(): readonly RetentionRule[];
   /** How long a repeated message finds its first answer, milliseconds. Unset: as long as the store keeps it. */
   readonly messageKeyMaxAgeMs?: number;
   /** Pause between sweeps, milliseconds. Default 60 000. */
@@ -37,18 +38,19 @@ export interface Retention {
 const TERMINAL = [TaskState.COMPLETED, TaskState.FAILED, TaskState.CANCELED, TaskState.REJECTED];
 
 export function createRetention(options: RetentionOptions): Retention {
-  const { store, rules, messageKeyMaxAgeMs, everyMs = 60_000, batch = 100, now = Date.now } = options;
+  const { store, messageKeyMaxAgeMs, everyMs = 60_000, batch = 100, now = Date.now } = options;
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   /** Since readers were told. */
   let hasDeleted = false;
 
-  async function drainRule(rule: RetentionRule): Promise<number> {
-    const beforeMs = now() - rule.maxAgeMs;
+  async function drainRule(rule: RetentionRule, rules: readonly RetentionRule[]): Promise<number> {
+    const { tenant, maxAgeMs, states = TERMINAL } = rule;
+    if (!Number.isFinite(maxAgeMs)) return 0;
+    const beforeMs = now() - maxAgeMs;
     let total = 0;
-    for (const state of rule.states ?? TERMINAL) {
-      const whose =
-        rule.tenant === undefined ? { exceptTenants: tenantsWithRule(state) } : { tenant: rule.tenant };
+    for (const state of states) {
+      const whose = tenant === undefined ? { exceptTenants: tenantsWithRule(state, rules) } : { tenant };
       total += await drained(() => expire({ states: [state], beforeMs, limit: batch, ...whose }));
     }
     return total;
@@ -58,11 +60,6 @@ export function createRetention(options: RetentionOptions): Retention {
     const count = await store.expire(rule);
     hasDeleted ||= count > 0;
     return count;
-  }
-
-  function tenantsWithRule(state: TaskState): string[] {
-    const own = rules.filter(({ states = TERMINAL }) => states.includes(state));
-    return own.flatMap(({ tenant }) => (tenant === undefined ? [] : [tenant]));
   }
 
   /** Repeats until a batch is not full, letting other work run in between. */
@@ -80,7 +77,8 @@ export function createRetention(options: RetentionOptions): Retention {
   async function sweep(): Promise<number> {
     let total = 0;
     try {
-      for (const rule of rules) total += await drainRule(rule);
+      const rules = options.rules();
+      for (const rule of rules) total += await drainRule(rule, rules);
     } finally {
       if (hasDeleted) options.onDeleted?.();
       hasDeleted = false;
@@ -103,12 +101,16 @@ export function createRetention(options: RetentionOptions): Retention {
 
   return {
     sweep,
-    start() {
-      if (rules.length > 0 || messageKeyMaxAgeMs !== undefined) schedule();
-    },
+    start: schedule,
     stop() {
       stopped = true;
       clearTimeout(timer);
     },
   };
+}
+
+/** Tenants that have a rule of their own for tasks in this state. */
+function tenantsWithRule(state: TaskState, rules: readonly RetentionRule[]): string[] {
+  const own = rules.filter(({ states = TERMINAL }) => states.includes(state));
+  return own.flatMap(({ tenant }) => (tenant === undefined ? [] : [tenant]));
 }

@@ -33,6 +33,16 @@ const CARD =
   "{ name: Own, description: d, version: '1', defaultInputModes: [text/plain], defaultOutputModes: [text/plain] }";
 
 describe("the agents of a configuration", () => {
+  it("may keep their tasks for other times than the general ones", async () => {
+    const { agents } = await load(
+      "agents: [{ kind: echo }, { kind: echo, tenant: t, retention: { finishedMs: 7 d, waitingMs: off } }]",
+    );
+    expect(agents.map(({ retention }) => retention)).toEqual([
+      undefined,
+      [{ maxAgeMs: 7 * 86_400_000 }, { maxAgeMs: Number.POSITIVE_INFINITY, states: [6, 8] }],
+    ]);
+  });
+
   it("are the echo agent when nothing else is said", async () => {
     const { agents, problems, files } = await load("");
     expect(problems).toEqual([]);

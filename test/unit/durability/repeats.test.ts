@@ -239,7 +239,7 @@ describe("keys of messages (S2-04)", () => {
     const sweep = (maxAgeMs: number) =>
       createRetention({
         store,
-        rules: [],
+        rules: () => [],
         messageKeyMaxAgeMs: maxAgeMs,
         now: () => now,
         onFault: () => undefined,
@@ -254,7 +254,7 @@ describe("keys of messages (S2-04)", () => {
     expect((await store.get(ALICE, first.id))?.task.id).toBe(first.id);
     now += 1_000;
     const rules = [{ maxAgeMs: 500 }];
-    await createRetention({ store, rules, now: () => now, onFault: () => undefined }).sweep();
+    await createRetention({ store, rules: () => rules, now: () => now, onFault: () => undefined }).sweep();
     expect(taskOf(await send("quick", same)).id).not.toBe(second.id);
     expect(agent.record.turns).toHaveLength(3);
   });

@@ -52,7 +52,7 @@ describe.each(STORES)("retention on %s", (_, open) => {
     const sweep = (...rules: readonly RetentionRule[]) =>
       createRetention({
         store,
-        rules,
+        rules: () => rules,
         now,
         onDeleted: () => void engine.engine.log.recheck(),
         onFault: (cause) => faults.push(cause),
@@ -113,6 +113,7 @@ describe.each(STORES)("retention on %s", (_, open) => {
     expect(await exist(ended)).toEqual([false, true, false]);
     expect(await exist(waiting)).toEqual([false, false, false]);
     clock.now += 5 * HOUR;
+    expect(await sweep(general, { ...longer, maxAgeMs: Number.POSITIVE_INFINITY })).toBe(0);
     expect(await sweep(longer)).toBe(1);
   });
 
@@ -205,7 +206,7 @@ it("a sweep that is stopped ends quietly, though its store is closed", async () 
   const faults: unknown[] = [];
   const retention = createRetention({
     store,
-    rules: [{ maxAgeMs: -1 }],
+    rules: () => [{ maxAgeMs: -1 }],
     everyMs: 1,
     batch: 10,
     onFault: (cause) => faults.push(cause),

@@ -168,7 +168,7 @@ describe("a store that is down for a while", () => {
     const faults: unknown[] = [];
     const retention = createRetention({
       store: flaky,
-      rules: [{ maxAgeMs: -1_000 }],
+      rules: () => [{ maxAgeMs: -1_000 }],
       everyMs: 1,
       onFault: (cause) => faults.push(cause),
     });
