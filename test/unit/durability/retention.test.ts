@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { createRetention, type RetentionRule } from "../../../src/core/retention.js";
@@ -5,8 +6,11 @@ import { type ListTasksResponse, TaskState } from "../../../src/protocol/schema.
 import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
 import type { FullTaskStore } from "../../../src/stores/task-store.js";
 import { createTestEngine, iteratorOf, readAll, summary, withParameters } from "../../support/engine.js";
+import { startGateway } from "../../support/gateway.js";
 import { messageOf, reasonOf, taskOf } from "../../support/outcomes.js";
+import { createScriptedAgent } from "../../support/scripted-agent.js";
 import { createTempDir } from "../../support/temp-dir.js";
+import { WIRES, type Wire } from "../../support/wires/index.js";
 
 const { COMPLETED, FAILED, INPUT_REQUIRED, AUTH_REQUIRED } = TaskState;
 const HOUR = 3_600_000;
@@ -198,6 +202,35 @@ describe.each(STORES)("retention on %s", (_, open) => {
     expect(await sweeping).toBe(ids.length);
   });
 });
+
+it.each([WIRES[0] as Wire, WIRES.at(-1) as Wire])(
+  "a stream over $name ends with TaskNotFound when the gateway forgets its task by rule or command",
+  async ({ connect }) => {
+    const agent = createScriptedAgent(scripts);
+    const served = [
+      { agent },
+      { tenant: "t", agent, retention: [{ states: [INPUT_REQUIRED], maxAgeMs: HOUR }] },
+    ];
+    const gateway = await startGateway({ agents: served });
+    const client = connect(gateway);
+    const streams = [];
+    for (const tenant of ["", "t"]) {
+      const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "ask" }] };
+      const answer = await client.call("SendMessage", { tenant, message });
+      assert.ok(answer.kind === "ok");
+      const { task } = answer.message as unknown as { task: { id: string } };
+      const stream = client.stream("SubscribeToTask", { tenant, id: task.id });
+      expect((await stream.next()).kind).toBe("event");
+      streams.push(stream);
+    }
+    expect(await gateway.gateway.prune([{ maxAgeMs: 0, states: [INPUT_REQUIRED] }])).toBe(2);
+    for (const stream of streams) {
+      expect(await stream.next()).toMatchObject({ kind: "error", error: { reason: "TASK_NOT_FOUND" } });
+    }
+    await client.close();
+    await gateway.close();
+  },
+);
 
 it("a sweep that is stopped ends quietly, though its store is closed", async () => {
   const store = createSqliteStore({ path: join(dir, "stopped.db") });
