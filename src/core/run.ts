@@ -186,10 +186,12 @@ export function createRun(options: RunOptions): Run {
       return closed;
     },
     async deliver(message, messageKey) {
-      inbox.push(message);
-      void writer.append(userMessage(stamp, message), messageKey);
-      const snapshot = snapshotNow();
-      await writer.durable();
+      let snapshot = openedAt;
+      await inbox.push(message, () => {
+        void writer.append(userMessage(stamp, message), messageKey);
+        snapshot = snapshotNow();
+        return writer.durable();
+      });
       return snapshot;
     },
     cancel: (metadata, graceMs) => stop(new TurnStopped("cancel", metadata), graceMs),

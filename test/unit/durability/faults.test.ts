@@ -310,3 +310,42 @@ it("a gateway that stops refuses a send whose agent has not answered yet, with U
   expect(await sent).toBe("UNAVAILABLE");
   expect(engine.runs.list()).toEqual([]);
 });
+
+it("a message to a running turn is heard only once it cannot be lost any more", async () => {
+  const held = createHeldStore();
+  const { send, agent } = createTestEngine(
+    {
+      go: [
+        { status: "AUTH_REQUIRED", parts: "log in" },
+        { inbox: true },
+        { gate: "heard" },
+        { done: "COMPLETED" },
+      ],
+    },
+    { store: held.store },
+  );
+  const { id } = taskOf(await send("go"));
+  held.holds = () => true;
+  const token = send("token", { taskId: id });
+  let isHeard = false;
+  const heard = agent.gates.reached("heard").then(() => (isHeard = true));
+  await held.gates.reached("commit");
+  for (let tick = 0; tick < 5; tick += 1) await nextTick();
+  expect(isHeard).toBe(false);
+  held.gates.openAll();
+  await heard;
+  agent.gates.open("heard");
+  expect(stateName(taskOf(await token))).toBe("COMPLETED");
+});
+
+it("messages that a running turn does not read are refused when they become too many", async () => {
+  const { send, call, store } = createTestEngine({
+    go: [{ status: "AUTH_REQUIRED", parts: "log in" }, { gate: "never" }, { done: "COMPLETED" }],
+  });
+  const { id } = taskOf(await send("go"));
+  const immediately = { returnImmediately: true };
+  for (let count = 0; count < 64; count += 1) await send("token", { taskId: id }, immediately);
+  expect(await reasonOf(send("token", { taskId: id }, immediately))).toBe("RESOURCE_EXHAUSTED");
+  expect((await store.get(ALICE, id))?.task.history).toHaveLength(66);
+  await call("cancelTask", { id });
+});
