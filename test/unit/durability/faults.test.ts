@@ -349,3 +349,34 @@ it("messages that a running turn does not read are refused when they become too 
   expect((await store.get(ALICE, id))?.task.history).toHaveLength(66);
   await call("cancelTask", { id });
 });
+
+it("nothing is shown to anybody before it is durable", async () => {
+  const held = createHeldStore();
+  const { send, call, stream, agent } = createTestEngine(
+    { go: [{ status: "WORKING" }, { gate: "on" }, { artifact: "a", parts: "x" }, { done: "COMPLETED" }] },
+    { store: held.store },
+  );
+  const events = await stream("go", { messageId: "m" });
+  const { id } = await leadOf(events);
+  await events.next();
+  const watching = iteratorOf(await call("subscribeToTask", { id }));
+  await watching.next();
+  held.holds = () => true;
+  const seen: string[] = [];
+  const waiting = Promise.all([
+    send("go", { messageId: "m" }).then(() => seen.push("blocked caller")),
+    events.next().then(() => seen.push("stream")),
+    watching.next().then(() => seen.push("subscriber")),
+  ]);
+  agent.gates.open("on");
+  await held.gates.reached("commit");
+  for (let tick = 0; tick < 10; tick += 1) await nextTick();
+  expect(seen).toEqual([]);
+  const late = send("go", { messageId: "m" }).then(() => seen.push("late caller"));
+  expect(stateName(messageOf<Task>(await call("getTask", { id })))).toBe("WORKING");
+  for (let tick = 0; tick < 10; tick += 1) await nextTick();
+  expect(seen).toEqual([]);
+  held.gates.openAll();
+  await Promise.all([waiting, late]);
+  expect(seen).toHaveLength(4);
+});
