@@ -1,9 +1,6 @@
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
 import { A2AError } from "../errors.js";
+import { decompress, isBeyondLimit } from "./gzip.js";
 import type { HttpRequest } from "./http.js";
-
-const inflate = promisify(gunzip);
 
 /** Limits of one request body. */
 export interface BodyOptions {
@@ -20,7 +17,7 @@ export async function readBody(request: HttpRequest, { maxBytes }: BodyOptions):
   const compressed = isCompressed(request);
   if (Number(request.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
   const bytes = await collect(request, maxBytes);
-  return compressed && bytes.byteLength > 0 ? decompress(bytes, maxBytes) : bytes;
+  return compressed ? inflate(bytes, maxBytes) : bytes;
 }
 
 function isCompressed({ headers }: HttpRequest): boolean {
@@ -51,11 +48,11 @@ async function collect(request: HttpRequest, maxBytes: number): Promise<Uint8Arr
   return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces, size);
 }
 
-async function decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+async function inflate(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await inflate(bytes, { maxOutputLength: maxBytes });
+    return await decompress(bytes, maxBytes);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(maxBytes);
+    if (isBeyondLimit(cause)) throw tooLarge(maxBytes);
     throw new A2AError("PARSE_ERROR", { text: "The body is not valid gzip.", cause });
   }
 }

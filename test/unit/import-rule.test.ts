@@ -47,7 +47,7 @@ const ALLOWED = [
   ["src/bindings/rest/router.ts", "../../core/context.js"],
   ["src/bindings/rest/router.ts", "../http.js"],
   ["src/bindings/rest/router.ts", "./template.js"],
-  ["src/bindings/rest/router.ts", "@connectrpc/connect"],
+  ["src/bindings/rest/router.ts", "@bufbuild/protobuf"],
   ["src/stores/memory.ts", "./task-store.js"],
   ["src/agents/remote.ts", "../client/index.js"],
   ["src/server/http-listener.ts", "../core/cards.js"],

@@ -1,11 +1,7 @@
-import { Code, ConnectError } from "@connectrpc/connect";
-import { compressionGzip } from "@connectrpc/connect-node";
 import { A2AError } from "../../errors.js";
+import { decompress, isBeyondLimit } from "../gzip.js";
 import type { HttpHeaders } from "../http.js";
 import type { Framing } from "./format.js";
-
-/** Below this, gzip saves nothing worth its time. Bytes. */
-const MIN_GZIP_BYTES = 1024;
 
 /** Names of the headers in which a framing states its compression. */
 export interface EncodingHeaders {
@@ -45,21 +41,12 @@ export function negotiate(framing: Framing, headers: HttpHeaders): Compression {
   return { request: encoding === "gzip", response, headers: names };
 }
 
-/** True when compressing pays. */
-export function isWorthGzip(bytes: Uint8Array): boolean {
-  return bytes.byteLength >= MIN_GZIP_BYTES;
-}
-
-export function compress(bytes: Uint8Array): Promise<Uint8Array> {
-  return compressionGzip.compress(bytes as Uint8Array<ArrayBuffer>);
-}
-
 /** Rejects with TOO_LARGE beyond `maxBytes`, and with INVALID_ARGUMENT for what is no gzip. */
-export async function decompress(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
+export async function decompressMessage(bytes: Uint8Array, maxBytes: number): Promise<Uint8Array> {
   try {
-    return await compressionGzip.decompress(bytes as Uint8Array<ArrayBuffer>, maxBytes);
+    return await decompress(bytes, maxBytes);
   } catch (cause) {
-    if (ConnectError.from(cause).code === Code.ResourceExhausted) throw tooLarge(maxBytes);
+    if (isBeyondLimit(cause)) throw tooLarge(maxBytes);
     throw new A2AError("INVALID_ARGUMENT", { text: "The message is not valid gzip.", cause });
   }
 }

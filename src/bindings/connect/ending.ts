@@ -1,7 +1,5 @@
-import { encodeEnvelope } from "@connectrpc/connect/protocol";
-import { endStreamFlag } from "@connectrpc/connect/protocol-connect";
-import { trailerFlag } from "@connectrpc/connect/protocol-grpc-web";
 import type { A2AError } from "../../errors.js";
+import { encodeEnvelope, FLAGS } from "./envelopes.js";
 import { errorHeaders, toConnectJson, toGrpcTrailers } from "./failure.js";
 import type { Framing } from "./format.js";
 
@@ -19,9 +17,9 @@ export function endingOf(framing: Exclude<Framing, "bare">, error: A2AError | un
     case "grpc":
       return { trailers: toGrpcTrailers(error) };
     case "grpc-web":
-      return { envelope: envelope(trailerFlag, fieldLines(toGrpcTrailers(error))) };
+      return { envelope: envelope(FLAGS.trailers, fieldLines(toGrpcTrailers(error))) };
     case "connect":
-      return { envelope: envelope(endStreamFlag, JSON.stringify(connectEnd(error))) };
+      return { envelope: envelope(FLAGS.endStream, JSON.stringify(connectEnd(error))) };
   }
 }
 

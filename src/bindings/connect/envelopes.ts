@@ -1,9 +1,26 @@
-import { compressedFlag } from "@connectrpc/connect/protocol";
 import { A2AError } from "../../errors.js";
-import { decompress, tooLarge } from "./compression.js";
+import { decompressMessage, tooLarge } from "./compression.js";
 
 /** An envelope's head: one byte of flags, four of length. */
 const HEAD_BYTES = 5;
+
+/** What the first byte of an envelope may say. */
+export const FLAGS = {
+  compressed: 0x01,
+  /** Connect: how the stream ended, as JSON. */
+  endStream: 0x02,
+  /** gRPC-Web: the trailers, as lines of fields. */
+  trailers: 0x80,
+} as const;
+
+/** A message in its envelope. */
+export function encodeEnvelope(flags: number, message: Uint8Array): Uint8Array {
+  const envelope = Buffer.allocUnsafe(HEAD_BYTES + message.byteLength);
+  envelope.writeUInt8(flags, 0);
+  envelope.writeUInt32BE(message.byteLength, 1);
+  envelope.set(message, HEAD_BYTES);
+  return envelope;
+}
 
 /** Limits and compression of the envelopes of one request. */
 export interface EnvelopeOptions {
@@ -50,9 +67,9 @@ async function open(envelope: Buffer, { maxBytes, compressed }: EnvelopeOptions)
   const flags = envelope.readUInt8(0);
   const message = envelope.subarray(HEAD_BYTES);
   if (flags === 0) return message;
-  if (flags !== compressedFlag) throw invalid(`An envelope has unknown flags (${flags}).`);
+  if (flags !== FLAGS.compressed) throw invalid(`An envelope has unknown flags (${flags}).`);
   if (!compressed) throw invalid("An envelope is compressed, but the request does not say how.");
-  return decompress(message, maxBytes);
+  return decompressMessage(message, maxBytes);
 }
 
 /** The bytes of a body in base64, of which any piece may end with padding (gRPC-Web text). */

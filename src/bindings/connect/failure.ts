@@ -1,6 +1,4 @@
-import { type Code, ConnectError } from "@connectrpc/connect";
-import { errorToJson } from "@connectrpc/connect/protocol-connect";
-import type { A2AError } from "../../errors.js";
+import type { A2AError, Code } from "../../errors.js";
 import { toDetailsJson, toStatus, toStatusBinary } from "../../protocol/status.js";
 
 /** The error as Connect writes it: code, message, and each detail with type, bytes and readable form. */
@@ -8,23 +6,32 @@ export function toConnectJson(error: A2AError): object {
   const readable = toDetailsJson(error);
   const details = toStatus(error).details.map(({ typeUrl, value }, index) => {
     const { "@type": _, ...debug } = readable[index] ?? {};
-    return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), value, debug };
+    return { type: typeUrl.slice(typeUrl.lastIndexOf("/") + 1), debug, value: unpaddedBase64(value) };
   });
-  // The codes of Connect have the numbers of gRPC's.
-  const connect = new ConnectError(error.message, error.row.grpc as Code);
-  connect.details.push(...details);
-  return errorToJson(connect, undefined);
+  return {
+    code: codeName(error.row.code),
+    ...(error.message !== "" && { message: error.message }),
+    ...(details.length > 0 && { details }),
+  };
+}
+
+/** Connect has the names of gRPC in lower case, but for one. */
+function codeName(code: Code): string {
+  return code === "CANCELLED" ? "canceled" : code.toLowerCase();
+}
+
+function unpaddedBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("base64").replace(/=+$/, "");
 }
 
 /** The trailers that gRPC and gRPC-Web end a call with; without an error, that all is well. */
 export function toGrpcTrailers(error: A2AError | undefined): Record<string, string> {
   if (error === undefined) return { "grpc-status": "0" };
-  const details = Buffer.from(toStatusBinary(error)).toString("base64").replace(/=+$/, "");
   return {
     ...errorHeaders(error),
     "grpc-status": String(error.row.grpc),
     "grpc-message": percentEncode(error.message),
-    "grpc-status-details-bin": details,
+    "grpc-status-details-bin": unpaddedBase64(toStatusBinary(error)),
   };
 }
 

@@ -1,11 +1,11 @@
-import { compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { A2AError } from "../../errors.js";
+import { compress, isWorthGzip } from "../gzip.js";
 import type { HttpResponse } from "../http.js";
 import { readUntilAborted } from "../reader.js";
 import type { Outgoing } from "./codec.js";
-import { compress, isWorthGzip } from "./compression.js";
 import { type Ending, endingOf } from "./ending.js";
 import type { Answer } from "./endpoint.js";
+import { encodeEnvelope, FLAGS } from "./envelopes.js";
 import type { Format, Framing } from "./format.js";
 import { type Opened, type Opening, open } from "./opening.js";
 
@@ -69,10 +69,10 @@ function createBody(opening: Opening, framing: StreamFraming, opened: Opened, an
   const write = async (message: Outgoing): Promise<string | Uint8Array> => {
     const bytes = format.codec.encode(endpoint.method.output, message);
     call.traffic.sent += bytes.byteLength;
-    const small = !compression.response || !isWorthGzip(bytes);
+    const small = !compression.response || !isWorthGzip(bytes.byteLength);
     return inText(
       format,
-      small ? encodeEnvelope(0, bytes) : encodeEnvelope(compressedFlag, await compress(bytes)),
+      small ? encodeEnvelope(0, bytes) : encodeEnvelope(FLAGS.compressed, await compress(bytes)),
     );
   };
   const end = (error: A2AError | undefined): Piece => {

@@ -1,6 +1,7 @@
 import { A2AError } from "../../errors.js";
+import { compress, isWorthGzip } from "../gzip.js";
 import type { HttpResponse } from "../http.js";
-import { type Compression, compress, isWorthGzip } from "./compression.js";
+import type { Compression } from "./compression.js";
 import { errorHeaders, toConnectJson } from "./failure.js";
 import { type Opened, type Opening, open } from "./opening.js";
 
@@ -34,7 +35,8 @@ async function pack(
   compression: Compression,
 ): Promise<HttpResponse> {
   const varying = { ...headers, vary: "accept-encoding" };
-  if (!compression.response || !isWorthGzip(bytes)) return { status: 200, headers: varying, body: bytes };
+  if (!compression.response || !isWorthGzip(bytes.byteLength))
+    return { status: 200, headers: varying, body: bytes };
   const body = await compress(bytes);
   return { status: 200, headers: { ...varying, "content-encoding": "gzip" }, body };
 }

@@ -1,18 +1,13 @@
-import { promisify } from "node:util";
-import { constants, gzip } from "node:zlib";
+import { constants } from "node:zlib";
 import type { Message } from "@bufbuild/protobuf";
 import type { ReplyHeaders, Traffic } from "../../core/context.js";
 import type { A2AError } from "../../errors.js";
 import { toRestBody } from "../../protocol/status.js";
+import { compress, isWorthGzip } from "../gzip.js";
 import { type HttpRequest, type HttpResponse, parametersOf } from "../http.js";
 import { acceptsGzip, answerTypeOf } from "./negotiate.js";
 import { responseBodyOf } from "./response-body.js";
 import type { Route } from "./routes.js";
-
-const compress = promisify(gzip);
-
-/** Below this, gzip saves nothing worth its time. */
-const MIN_GZIP_BYTES = 1024;
 
 /** What an answer needs to know about its call. */
 export interface Answering {
@@ -38,10 +33,10 @@ export async function unaryResponse(
     "content-type": answerTypeOf(parameters("accept"), parameters("content-type")),
     vary: "accept, accept-encoding",
   };
-  if (traffic.sent < MIN_GZIP_BYTES || !acceptsGzip(parameters("accept-encoding"))) {
+  if (!isWorthGzip(traffic.sent) || !acceptsGzip(parameters("accept-encoding"))) {
     return { status: 200, headers: typed, body: found.text };
   }
-  const body = await compress(found.text, { level: constants.Z_BEST_SPEED });
+  const body = await compress(found.text, constants.Z_BEST_SPEED);
   traffic.sent = body.byteLength;
   return { status: 200, headers: { ...typed, "content-encoding": "gzip" }, body };
 }
