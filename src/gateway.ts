@@ -10,7 +10,6 @@ import { createGrpcBinding } from "./bindings/grpc/index.js";
 import type { HttpBinding } from "./bindings/http.js";
 import { createJsonRpcBinding } from "./bindings/jsonrpc/index.js";
 import { createRestBinding } from "./bindings/rest/index.js";
-import { createOpenApiDocument } from "./bindings/rest/openapi/document.js";
 import { buildCards, type PublicAddresses } from "./core/cards.js";
 import type { Dispatcher } from "./core/context.js";
 import { createEngine, type Engine } from "./core/engine.js";
@@ -29,14 +28,10 @@ import { createMemoryHub } from "./hub/memory.js";
 import { DEEPEST } from "./protocol/depth.js";
 import { A2AService, TaskState } from "./protocol/schema.js";
 import { createAccessLog } from "./server/access-log.js";
-import { createCardPages } from "./server/card-pages.js";
-import { createDocsPages } from "./server/docs-pages.js";
 import { createGrpcHost } from "./server/grpc-host.js";
 import { createHttpHost, type HttpHost } from "./server/http-host.js";
 import { createMetrics, type Metrics } from "./server/metrics.js";
-import { createMetricsPage } from "./server/metrics-page.js";
 import type { RequestListener } from "./server/node-request.js";
-import { createPages } from "./server/pages.js";
 import { publicAddresses, urlOf } from "./server/public-addresses.js";
 import { shuttingDown } from "./server/settles.js";
 import { createSideServices, type SideServices } from "./server/side-services.js";
@@ -78,6 +73,8 @@ export interface Gateway {
 const DEFAULT_HTTP: ListenAddress = { host: "127.0.0.1", port: 8080 };
 const DEFAULT_GRPC: ListenAddress = { host: "127.0.0.1", port: 50051 };
 const DEFAULT_MESSAGE_BYTES = 10 * 1024 * 1024;
+/** By then the pages are loaded even when nobody has asked: a first probe must not find the process out of files. */
+const PAGES_AFTER_MS = 1_000;
 const DEFAULT_POLICY: AgentPolicy = {
   busy: "reject",
   followUps: "resume",
@@ -264,7 +261,7 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
   sides.health.setServing(false);
   const dispatcher = createGate(core.engine.dispatcher, () => refusalIn(live.state()));
   const http = createHttpHost({
-    ...httpRoutes(options, core, { ...live, dispatcher, sides }),
+    ...httpRoutes(options, core, { ...live, dispatcher, sides, report }),
     report,
     ...httpOptions(options),
   });
@@ -277,11 +274,16 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
     maxBytes: options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES,
     ...(options.tls && { tls: options.tls }),
   });
+  let loading: NodeJS.Timeout | undefined;
   const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
   const metricsHost =
     metrics &&
     metricsAddress &&
-    createHttpHost({ bindings: [], routers: [createMetricsPage(metrics)], report });
+    createHttpHost({
+      bindings: [],
+      pages: async () => (await loadPages()).createMetricsPages(metrics, report),
+      report,
+    });
   return {
     serve: http.serve,
     async listen() {
@@ -299,8 +301,12 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
       http.renew(tls);
       grpc.renew(tls);
     },
-    open: () => sides.health.setServing(true),
+    open() {
+      sides.health.setServing(true);
+      loading = setTimeout(() => void loadPages().catch(() => undefined), PAGES_AFTER_MS).unref();
+    },
     async drain(graceMs) {
+      clearTimeout(loading);
       sides.health.end();
       await Promise.all([http.drain(graceMs), grpc.drain(graceMs)]);
       await metricsHost?.drain(0);
@@ -323,26 +329,22 @@ function httpOptions({ cors, tls, limits }: GatewayOptions) {
   return { ...(cors && { cors }), ...(tls && { tls }), ...(limits && { limits }) };
 }
 
-function openApiOf({ versions }: GatewayOptions, servers: readonly string[]) {
-  return createOpenApiDocument({
-    title: "A2A over REST",
-    version: "1.0",
-    description: "The agents of this gateway, as the HTTP+JSON binding of the Agent2Agent protocol.",
-    servers,
-    versionRequired: versions?.assume === undefined,
-  });
+/** No call needs Express, and it takes longer to load than all bindings. */
+function loadPages() {
+  return import("./gateway-pages.js");
 }
 
-/** Connect owns its path, JSON-RPC its few addresses, REST the shapes of its templates; Express has the rest. */
+interface RouteParts extends Live {
+  readonly dispatcher: Dispatcher;
+  readonly sides: SideServices;
+  report(error: A2AError): void;
+}
+
+/** Connect owns its path, JSON-RPC its few addresses, REST the shapes of its templates; the pages have the rest. */
 function httpRoutes(
   options: GatewayOptions,
   core: Core,
-  {
-    state,
-    servers,
-    dispatcher,
-    sides,
-  }: Live & { readonly dispatcher: Dispatcher; readonly sides: SideServices },
+  { state, servers, dispatcher, sides, report }: RouteParts,
 ) {
   const { directory, metrics, logger } = core;
   const maxBytes = options.limits?.messageBytes ?? DEFAULT_MESSAGE_BYTES;
@@ -353,20 +355,18 @@ function httpRoutes(
   const rest = createRestBinding({ ...common, warn: (text) => logger.warn(text) });
   const mount = (prefixes: readonly string[] | undefined, binding: HttpBinding) =>
     (prefixes ?? []).map((prefix) => ({ prefix, binding }));
-  const { maxAgeSeconds } = options.cards ?? {};
   return {
     bindings: [connect, jsonrpc, rest],
     mounts: [...mount(options.mounts?.jsonrpc, jsonrpc), ...mount(options.mounts?.rest, rest)],
-    routers: [
-      createPages({ ready: () => state() === "serving" }),
-      createCardPages({
+    pages: async () =>
+      (await loadPages()).createGatewayPages({
+        gateway: options,
         agents: directory,
-        ...clockOf(options),
-        ...(maxAgeSeconds !== undefined && { maxAgeSeconds }),
+        metrics: typeof options.metrics === "object" ? undefined : metrics,
+        ready: () => state() === "serving",
+        servers,
+        report,
       }),
-      createDocsPages(() => openApiOf(options, servers())),
-      ...(metrics && typeof options.metrics !== "object" ? [createMetricsPage(metrics)] : []),
-    ],
   };
 }
 

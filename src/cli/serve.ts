@@ -3,7 +3,7 @@ import { createModuleLoader } from "../agents/module.js";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../config/values.js";
 import { type Addresses, createGateway, type Gateway, type GatewayAgent } from "../gateway.js";
-import { DOCS_PATH } from "../server/docs-pages.js";
+import { DOCS_PATH } from "../server/docs-paths.js";
 import { columns, complain, lineOf, say } from "./console.js";
 import { createCrashGuard } from "./crash-guard.js";
 import { type ConfigFlags, loadFromFlags } from "./flags.js";

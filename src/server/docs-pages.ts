@@ -2,12 +2,8 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Router } from "express";
+import { DOCS_PATH, OPENAPI_PATH } from "./docs-paths.js";
 import { getOnly } from "./pages.js";
-
-/** Where the OpenAPI document is found. */
-export const OPENAPI_PATH = "/openapi.json";
-/** Where the readable page is found. */
-export const DOCS_PATH = "/docs";
 
 /** Files of swagger-ui-dist that the page loads. */
 const ASSETS: ReadonlySet<string> = new Set(["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]);

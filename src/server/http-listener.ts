@@ -1,9 +1,7 @@
-import type { Router } from "express";
 import type { HttpBinding, HttpResponse } from "../bindings/http.js";
 import { A2AError } from "../errors.js";
 import { toRestBody } from "../protocol/status.js";
 import { type CorsOptions, createCors, isPreflight } from "./cors.js";
-import { createExpressHost } from "./express-host.js";
 import type { HttpLimits } from "./http-limits.js";
 import { createRoutes, type Mount, offer } from "./http-routes.js";
 import { Exchange, type NodeRequest, type NodeResponse, type RequestListener } from "./node-request.js";
@@ -15,8 +13,11 @@ export interface HttpListenerOptions {
   readonly bindings: readonly HttpBinding[];
   /** Looked at before the bindings. */
   readonly mounts?: readonly Mount[];
-  /** Express routes for everything that no binding takes: card, health, metrics, documents. */
-  readonly routers?: readonly Router[];
+  /**
+   * Who serves what no binding takes: card, health, metrics, documents. Asked for once, when the first such request
+   * arrives. Unset: nothing else is there.
+   */
+  readonly pages?: () => Promise<RequestListener>;
   /** Default: no page of another origin may read answers. */
   readonly cors?: CorsOptions;
   /** Told of faults that are ours, with their cause. Default: nobody. */
@@ -38,18 +39,18 @@ export interface HttpListener {
 
 type Answer = (req: NodeRequest, res: NodeResponse, pending: Promise<HttpResponse>) => void;
 
-/** Answers each request: mounts, then bindings, then Express. */
+/** Answers each request: mounts, then bindings, then pages. */
 export function createHttpListener(options: HttpListenerOptions, limits: HttpLimits): HttpListener {
   const { report = () => undefined } = options;
   const cors = createCors(options.cors);
   const route = createRoutes(options.bindings, options.mounts ?? []);
-  const pages = createExpressHost({ routers: options.routers ?? [], report });
   const open = createOpenExchanges();
   const extraHeaders = (req: NodeRequest) => {
     const extra = cors.headersFor(req);
     return open.draining() && req.httpVersionMajor === 1 ? { ...extra, connection: "close" } : extra;
   };
   const answer = createAnswer(extraHeaders, report);
+  let pages: Promise<RequestListener> | undefined;
 
   const serve: RequestListener = (req, res) => {
     const { target, bindings } = route(req.url ?? "");
@@ -64,9 +65,16 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
       );
     } else if (own !== undefined) {
       answer(req, res, own);
+    } else if (options.pages === undefined) {
+      answer(req, res, NO_ROUTE);
     } else {
-      for (const [name, value] of Object.entries(extraHeaders(req))) res.setHeader(name, value);
-      pages(req, res);
+      pages ??= options.pages();
+      pages
+        .then((show) => {
+          for (const [name, value] of Object.entries(extraHeaders(req))) res.setHeader(name, value);
+          show(req, res);
+        })
+        .catch((thrown) => answer(req, res, Promise.reject(thrown)));
     }
   };
   return { serve, drain: open.drain, busy: open.busy, interrupt: open.interrupt, idle: open.idle };
@@ -130,6 +138,7 @@ function refusal(error: A2AError): HttpResponse {
   };
 }
 
+const NO_ROUTE = Promise.resolve(refusal(new A2AError("NO_ROUTE")));
 const TARGET_TOO_LONG = Promise.resolve(refusal(new A2AError("TARGET_TOO_LONG")));
 const HEADERS_TOO_LARGE = Promise.resolve(refusal(new A2AError("HEADERS_TOO_LARGE")));
 

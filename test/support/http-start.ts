@@ -1,7 +1,9 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import type { Router } from "express";
 import type { HttpBinding, HttpRequest, HttpResponse } from "../../src/bindings/http.js";
 import type { A2AError } from "../../src/errors.js";
+import { createExpressHost } from "../../src/server/express-host.js";
 import { createHttpHost, type HttpHost, type HttpHostOptions } from "../../src/server/http-host.js";
 import { createHttpClient, type HttpClient } from "./http-client.js";
 
@@ -16,12 +18,17 @@ export interface StartedHost {
   raw(): Promise<Socket>;
 }
 
+/** A host's options, with its pages as Express routes. */
+export type HostParts = Partial<HttpHostOptions> & { readonly routers?: readonly Router[] };
+
 /** Starts hosts; `stopAll` belongs into `afterEach`. */
 export function createHostStarter() {
   const cleanUps: (() => unknown)[] = [];
-  const start = async (options: Partial<HttpHostOptions>): Promise<StartedHost> => {
+  const start = async ({ routers = [], ...options }: HostParts): Promise<StartedHost> => {
     const reports: A2AError[] = [];
-    const host = createHttpHost({ bindings: [], report: (error) => reports.push(error), ...options });
+    const report = (error: A2AError) => reports.push(error);
+    const pages = async () => createExpressHost({ routers, report });
+    const host = createHttpHost({ bindings: [], pages, report, ...options });
     const { port } = await host.listen(0, "127.0.0.1");
     cleanUps.push(() => host.close());
     return {

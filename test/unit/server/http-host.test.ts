@@ -2,6 +2,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { Router } from "express";
 import { afterEach, describe, expect, it } from "vitest";
 import type { HttpBinding, HttpRequest } from "../../../src/bindings/http.js";
+import type { RequestListener } from "../../../src/server/node-request.js";
 import { createPages } from "../../../src/server/pages.js";
 import { bytesOf, textOf } from "../../support/http-client.js";
 import {
@@ -87,6 +88,34 @@ describe.each([1, 2] as const)("HTTP/%s", (version) => {
     expect(text).not.toContain("secret");
     expect(text).toContain(reports[0]?.errorId);
     expect((await http.ask({ method: "GET", path: "/%zz" })).status).toBe(404);
+  });
+
+  it("asks for its pages once, when the first request that no binding takes arrives", async () => {
+    let asked = 0;
+    const binding: HttpBinding = ({ target }) => (target === "/call" ? Promise.resolve(ok()) : undefined);
+    const pages = async (): Promise<RequestListener> => {
+      asked += 1;
+      return (_req, res) => res.end("page");
+    };
+    const { client } = await start({ bindings: [binding], pages });
+    const http = client(version);
+    await http.ask({ method: "GET", path: "/call" });
+    expect(asked).toBe(0);
+    const answers = await Promise.all(["/a", "/b"].map((path) => http.ask({ method: "GET", path })));
+    expect(await Promise.all(answers.map(textOf))).toEqual(["page", "page"]);
+    expect(asked).toBe(1);
+  });
+
+  it("answers INTERNAL for pages that cannot be loaded, and goes on with calls", async () => {
+    const binding: HttpBinding = ({ target }) =>
+      target === "/call" ? Promise.resolve(ok("called")) : undefined;
+    const pages = () => Promise.reject(new Error("no such module"));
+    const { client, reports } = await start({ bindings: [binding], pages });
+    const http = client(version);
+    const answer = await http.ask({ method: "GET", path: "/health" });
+    expect([answer.status, reports.length]).toEqual([500, 1]);
+    expect(await textOf(answer)).toContain(reports[0]?.errorId);
+    expect(await textOf(await http.ask({ method: "GET", path: "/call" }))).toBe("called");
   });
 
   it("answers INTERNAL with an error id when a binding fails, or states a header that cannot be sent", async () => {
