@@ -8,6 +8,7 @@ import { phaseOf } from "../protocol/task.js";
 import type { Snapshot, TaskStore } from "../stores/task-store.js";
 import type { CallContext } from "./context.js";
 import type { Log } from "./log.js";
+import type { LogReader } from "./log-reader.js";
 import { stateOf } from "./stamp.js";
 
 /** A stream before its binding reads it. */
@@ -40,17 +41,82 @@ export function taskEvent(task: Task, number: number): WireEvent {
   return WireEvent.of(create(StreamResponseSchema, { payload: { case: "task", value: task } }), number);
 }
 
-/** The wire events among entries, up to and with the one that `ends`. */
-export async function* eventsOf(
+/** The wire events among entries, up to and with the one that `ends`; of those in the log only what comes after number `seen`. */
+export function eventsOf(
   lead: readonly WireEvent[],
-  entries: AsyncIterable<Entry>,
+  entries: LogReader,
   ends: (entry: Entry) => boolean,
-): AsyncGenerator<WireEvent, void> {
-  yield* lead;
-  for await (const entry of entries) {
-    if (entry.event.number === 0) continue;
-    yield entry.event;
-    if (ends(entry)) return;
+  seen = 0,
+): AsyncIterableIterator<WireEvent, undefined> {
+  return new EventReader(lead, entries, ends, seen);
+}
+
+const DONE = { done: true, value: undefined } as const;
+
+/** No generator: each would cost every event a promise or two. */
+class EventReader implements AsyncIterableIterator<WireEvent, undefined> {
+  #lead: readonly WireEvent[];
+  readonly #entries: LogReader;
+  readonly #ends: (entry: Entry) => boolean;
+  readonly #seen: number;
+  #over = false;
+
+  constructor(lead: readonly WireEvent[], entries: LogReader, ends: (entry: Entry) => boolean, seen: number) {
+    this.#lead = lead;
+    this.#entries = entries;
+    this.#ends = ends;
+    this.#seen = seen;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<WireEvent, undefined>> {
+    let event = this.#leading() ?? this.#ready();
+    while (event === undefined && !this.#over) {
+      const step = await this.#entries.next();
+      if (step.done) return DONE;
+      event = this.#eventOf(step.value) ?? this.#ready();
+    }
+    return event === undefined ? DONE : { done: false, value: event };
+  }
+
+  async return(): Promise<IteratorResult<WireEvent, undefined>> {
+    this.#lead = [];
+    this.#end();
+    return DONE;
+  }
+
+  /** While the lead is written the log is listened to already. */
+  #leading(): WireEvent | undefined {
+    const [event, ...rest] = this.#lead;
+    if (event === undefined) return undefined;
+    this.#lead = rest;
+    this.#entries.open();
+    return event;
+  }
+
+  /** The next event if it is there already. */
+  #ready(): WireEvent | undefined {
+    while (!this.#over) {
+      const entry = this.#entries.take();
+      if (entry === undefined) return undefined;
+      const event = this.#eventOf(entry);
+      if (event !== undefined) return event;
+    }
+    return undefined;
+  }
+
+  #eventOf(entry: Entry): WireEvent | undefined {
+    if (entry.event.number <= this.#seen) return undefined;
+    if (this.#ends(entry)) this.#end();
+    return entry.event;
+  }
+
+  #end(): void {
+    this.#over = true;
+    void this.#entries.return();
   }
 }
 
@@ -81,7 +147,7 @@ export function createSubscriber(options: { readonly store: TaskStore; readonly 
     const { task } = snapshot;
     const entries = log.read(context.scope, task.id, seen, context.signal);
     return {
-      events: eventsOf([], after(entries, seen), isTerminal),
+      events: eventsOf([], entries, isTerminal, seen),
       firstId: formatEventId(task.id, seen + 1),
     };
   }
@@ -112,8 +178,4 @@ function resumePoint(context: CallContext, snapshot: Snapshot): number | undefin
     if (seen !== undefined && seen <= snapshot.number) return seen;
   }
   return undefined;
-}
-
-async function* after(entries: AsyncIterable<Entry>, number: number): AsyncGenerator<Entry, void> {
-  for await (const entry of entries) if (entry.event.number > number) yield entry;
 }
