@@ -28,7 +28,7 @@ export interface Call {
   /** `A2A-Version` from the query string (specification 3.6.1). */
   readonly queryVersion?: string | undefined;
   /** Version that the address itself states (Connect, gRPC: the package name). */
-  readonly impliedVersion?: string;
+  readonly impliedVersion?: string | undefined;
   /** Aborts when the caller goes away or the deadline passes; its reason is an A2AError in the second case. */
   readonly signal: AbortSignal;
   readonly traffic: Traffic;

@@ -12,7 +12,7 @@ import { bodyText } from "../support/http-request.js";
 import { messages } from "./messages.js";
 import { fuzz, mutated } from "./support.js";
 
-const signal = new AbortController().signal;
+const caller = new AbortController();
 
 /** JSON texts of ids, in every spelling. */
 const ids = fc.oneof(
@@ -66,7 +66,7 @@ async function answer(source: string | Uint8Array) {
   const answered = await createRpcEngine({ dispatcher }).answer({
     source,
     traffic,
-    signal,
+    caller,
     parameters: () => undefined,
   });
   if (answered.kind === "stream") throw new Error("nothing streams here");
@@ -117,7 +117,7 @@ describe("server-sent events", () => {
       const options = {
         headers: {},
         traffic: { received: 0, sent: 0 },
-        signal,
+        signal: caller.signal,
         frame,
         failure: () => ({ data: "" }),
       };

@@ -1,11 +1,12 @@
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import type { Call, Dispatcher, ReplyHeaders } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
+import { BoundCall, type CallInit } from "../call.js";
 import type { SideService } from "../side-service.js";
 import type { Outgoing } from "./codec.js";
 
 /** What is known about a call besides its method and its requests. */
-export type RpcCall = Pick<Call, "wire" | "parameters" | "queryVersion" | "signal" | "traffic">;
+export type RpcCall = Pick<CallInit, "wire" | "parameters" | "queryVersion" | "caller" | "traffic">;
 
 /** An answer that has begun. Its messages may fail at the first already. */
 export interface Answer {
@@ -62,29 +63,26 @@ function dispatchedEndpoint(dispatcher: Dispatcher, method: DescMethod): Endpoin
   };
 }
 
-/** The signal stays unmade until somebody asks for it. */
 function callOf(method: DescMethod, request: Message, call: RpcCall): Call {
-  const { wire, parameters, queryVersion, traffic } = call;
-  return {
+  const { wire, parameters, queryVersion, caller, traffic } = call;
+  return new BoundCall({
     wire,
     method,
     request,
     parameters,
     impliedVersion: IMPLIED_VERSION,
-    ...(queryVersion === undefined ? {} : { queryVersion }),
-    get signal() {
-      return call.signal;
-    },
+    queryVersion,
+    caller,
     traffic,
-  };
+  });
 }
 
 function sideEndpoint(side: SideService, method: DescMethod): Endpoint {
   return {
     method,
     refuse: A2AError.from,
-    answer: (requests, { signal }) =>
-      Promise.resolve({ headers: {}, messages: side.answer(method, requests, signal) }),
+    answer: (requests, { caller }) =>
+      Promise.resolve({ headers: {}, messages: side.answer(method, requests, caller.signal) }),
   };
 }
 

@@ -43,11 +43,8 @@ export function open(opening: Opening): Opened {
     const call: RpcCall = {
       wire: format.wire,
       parameters: parametersOf(request.headers),
-      ...versionInQuery(request.target),
-      // Without a deadline the signal stays unmade until somebody asks for it.
-      get signal() {
-        return deadline?.signal ?? request.signal;
-      },
+      queryVersion: versionInQuery(request.target),
+      caller: deadline ?? request,
       traffic,
     };
     return {
@@ -83,12 +80,11 @@ function timeoutOf({ format, request }: Opening): number | undefined {
 }
 
 /** `A2A-Version` in the query, a carrier equal to the header (specification 3.6.1). */
-function versionInQuery(target: string): Pick<RpcCall, "queryVersion"> {
+function versionInQuery(target: string): string | undefined {
   const start = target.indexOf("?");
-  if (start < 0) return {};
+  if (start < 0) return undefined;
   const query = new URLSearchParams(target.slice(start + 1));
-  const queryVersion = query.get("A2A-Version") ?? query.get("a2a-version");
-  return queryVersion === null ? {} : { queryVersion };
+  return query.get("A2A-Version") ?? query.get("a2a-version") ?? undefined;
 }
 
 async function* readRequests(

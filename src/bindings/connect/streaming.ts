@@ -63,7 +63,7 @@ interface Body extends AsyncIterator<string | Uint8Array, undefined> {
 function createBody(opening: Opening, framing: StreamFraming, opened: Opened, answer: Answer): Body {
   const { endpoint, format } = opening;
   const { call, compression, close } = opened;
-  const messages = readUntilAborted(answer.messages, call.signal);
+  const messages = readUntilAborted(answer.messages, call.caller.signal);
   let ending: Ending | undefined;
 
   const write = async (message: Outgoing): Promise<string | Uint8Array> => {

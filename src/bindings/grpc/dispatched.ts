@@ -1,10 +1,11 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { handleServerStreamingCall, handleUnaryCall } from "@grpc/grpc-js";
-import type { Call, Dispatcher, Parameters, Reply, Traffic } from "../../core/context.js";
+import type { Dispatcher, Parameters, Reply, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { encodeBinary } from "../../protocol/binary/index.js";
 import { abortable } from "../../protocol/ending.js";
 import { decodeBinary } from "../binary.js";
+import { BoundCall } from "../call.js";
 import type { CallSignal, GrpcCall, OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus, toMetadata } from "./status.js";
 import { fail, writeAll } from "./writer.js";
@@ -28,7 +29,7 @@ export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffe
   const { method, open } = served;
   const answer = async (call: RequestCall, signal: CallSignal): Promise<Buffer> => {
     const traffic = { received: call.request.length, sent: 0 };
-    const reply = await dispatch({ ...served, call, signal, traffic });
+    const reply = await dispatch(served, call, signal, traffic);
     if (reply.kind === "stream")
       throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
     const bytes = asBuffer(encodeBinary(method.output, reply.message));
@@ -57,7 +58,7 @@ export function dispatchedStream(served: DispatchedMethod): handleServerStreamin
     const signal = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
     try {
-      const reply = await abortable(dispatch({ ...served, call, signal, traffic }), signal.signal);
+      const reply = await abortable(dispatch(served, call, signal, traffic), signal.signal);
       if (reply.kind === "unary")
         throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
       sendHeaders(call, reply);
@@ -76,39 +77,38 @@ export function dispatchedStream(served: DispatchedMethod): handleServerStreamin
   };
 }
 
-interface Dispatch extends DispatchedMethod {
-  readonly call: RequestCall;
-  readonly signal: CallSignal;
-  readonly traffic: Traffic;
-}
-
-async function dispatch(dispatching: Dispatch): Promise<Reply> {
-  const { dispatcher, method, maxDepth, call, signal, traffic } = dispatching;
+async function dispatch(
+  { dispatcher, method, maxDepth }: DispatchedMethod,
+  call: RequestCall,
+  caller: CallSignal,
+  traffic: Traffic,
+): Promise<Reply> {
   let request: Message;
   try {
     request = decodeBinary(method.input, call.request, maxDepth);
   } catch (thrown) {
     throw dispatcher.refuse({ wire: "grpc", traffic, method }, thrown);
   }
-  const known: Call = {
-    wire: "grpc",
-    method,
-    request,
-    parameters: parametersOf(call),
-    impliedVersion: IMPLIED_VERSION,
-    get signal() {
-      return signal.signal;
-    },
-    traffic,
-  };
-  return dispatcher.call(known);
+  return dispatcher.call(
+    new BoundCall({
+      wire: "grpc",
+      method,
+      request,
+      parameters: parametersOf(call),
+      impliedVersion: IMPLIED_VERSION,
+      caller,
+      traffic,
+    }),
+  );
 }
 
 /** Repeated values are joined as HTTP does; binary metadata (`-bin`) is nothing that A2A knows. */
 function parametersOf({ metadata }: GrpcCall): Parameters {
   return (name) => {
-    const values = metadata.get(name).filter((value) => typeof value === "string");
-    return values.length === 0 ? undefined : values.join(", ");
+    const values = metadata.get(name);
+    if (values.length === 0) return undefined;
+    const texts = values.filter((value) => typeof value === "string");
+    return texts.length === 0 ? undefined : texts.join(", ");
   };
 }
 

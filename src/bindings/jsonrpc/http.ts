@@ -38,9 +38,7 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
       addressTenant: address.tenant,
       queryVersion: queryVersionOf(request.target),
       parameters: parametersOf(request.headers),
-      get signal() {
-        return request.signal;
-      },
+      caller: request,
     });
     return answered.kind === "single" ? single(answered) : streamed(answered, request, traffic);
   }

@@ -4,6 +4,7 @@ import type { Call, Dispatcher, Reply } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { endReason } from "../../protocol/ending.js";
 import { A2AService } from "../../protocol/schema.js";
+import { BoundCall } from "../call.js";
 import { createDeadline, type Deadline, parseTimeout } from "../deadline.js";
 import { type HttpBinding, type HttpRequest, type HttpResponse, parametersOf } from "../http.js";
 import { readMessage } from "./request.js";
@@ -57,20 +58,15 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
   ): Promise<Call> {
     const message = await readMessage(match, request, { maxBytes, traffic });
     if (deadline?.signal.aborted) throw endReason(deadline.signal);
-    const { method, queryVersion } = match;
-    const parameters = parametersOf(request.headers);
-    return {
+    return new BoundCall({
       wire: "rest",
-      method,
+      method: match.method,
       request: message,
-      parameters,
-      queryVersion,
-      // Without a deadline the signal stays unmade until somebody asks for it.
-      get signal() {
-        return deadline?.signal ?? request.signal;
-      },
+      parameters: parametersOf(request.headers),
+      queryVersion: match.queryVersion,
+      caller: deadline ?? request,
       traffic,
-    };
+    });
   }
 
   async function perform(

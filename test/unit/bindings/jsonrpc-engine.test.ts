@@ -19,8 +19,7 @@ async function ask(
 ): Promise<RpcAnswer> {
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
-  const signal = new AbortController().signal;
-  return engine.answer({ source, traffic, signal, parameters: () => undefined });
+  return engine.answer({ source, traffic, caller: new AbortController(), parameters: () => undefined });
 }
 
 async function text(source: string | Uint8Array, dispatcher?: FakeDispatcher): Promise<string> {
@@ -258,16 +257,18 @@ it("passes on what the carrier knows, and counts bytes", async () => {
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
   const known = {
-    signal: new AbortController().signal,
+    caller: new AbortController(),
     parameters: () => "p",
     addressTenant: "acme",
     queryVersion: "1.0",
   };
   const source = getTask('"ä"');
   const answer = (await engine.answer({ ...known, source, traffic })) as RpcSingle;
-  const { method: _, request, ...rest } = dispatcher.calls[0] as Call;
-  expect(rest).toEqual({ ...known, traffic, wire: "jsonrpc" });
-  expect(request).toMatchObject({ $typeName: "lf.a2a.v1.GetTaskRequest", id: "t1" });
+  const call = dispatcher.calls[0] as Call;
+  const { caller, ...carried } = known;
+  expect(call).toMatchObject({ ...carried, traffic, wire: "jsonrpc" });
+  expect(call.signal).toBe(caller.signal);
+  expect(call.request).toMatchObject({ $typeName: "lf.a2a.v1.GetTaskRequest", id: "t1" });
   expect(traffic).toEqual({
     received: Buffer.byteLength(source),
     sent: Buffer.byteLength(answer.text),
