@@ -18,14 +18,18 @@ export function createDeferred<T>(): Deferred<T> {
 }
 
 /** Resolves to `late` when `promise` has not settled within `ms`. */
-export async function within<T, L>(promise: Promise<T>, ms: number, late: L): Promise<T | L> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<L>((resolve) => {
-    timer = setTimeout(resolve, ms, late);
+export function within<T, L>(promise: Promise<T>, ms: number, late: L): Promise<T | L> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, late);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (reason) => {
+        clearTimeout(timer);
+        reject(reason);
+      },
+    );
   });
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

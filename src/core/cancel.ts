@@ -9,7 +9,7 @@ import type { CallContext } from "./context.js";
 import type { Log } from "./log.js";
 import type { Runs } from "./runs.js";
 import { stateOf, statusUpdate } from "./stamp.js";
-import { createTaskWriter, TaskConflict } from "./writer.js";
+import { TaskConflict, TaskWriter } from "./writer.js";
 
 export interface CancellerOptions {
   readonly store: TaskStore;
@@ -36,7 +36,7 @@ export function createCanceller(options: CancellerOptions): Canceller {
   /** False when someone else wrote first. */
   async function record(scope: Scope, from: Snapshot): Promise<boolean> {
     const { id, contextId } = from.task;
-    const writer = createTaskWriter({ log, scope, taskId: id, from });
+    const writer = new TaskWriter({ log, scope, taskId: id, from });
     void writer.append(statusUpdate({ taskId: id, contextId, now }, TaskState.CANCELED));
     try {
       await writer.durable();

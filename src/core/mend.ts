@@ -5,7 +5,7 @@ import type { Scope, Snapshot, TaskStore } from "../stores/task-store.js";
 import type { Log } from "./log.js";
 import { textPart } from "./run.js";
 import { stateOf, statusUpdate } from "./stamp.js";
-import { createTaskWriter } from "./writer.js";
+import { TaskWriter } from "./writer.js";
 
 /** Ends tasks whose run is no more. */
 export interface Mender {
@@ -36,7 +36,7 @@ export function createMender({ store, log, now }: MenderOptions): Mender {
 
   async function fail(scope: Scope, snapshot: Snapshot, text: string): Promise<void> {
     const { id, contextId } = snapshot.task;
-    const writer = createTaskWriter({ log, scope, taskId: id, from: snapshot });
+    const writer = new TaskWriter({ log, scope, taskId: id, from: snapshot });
     void writer.append(statusUpdate({ taskId: id, contextId, now }, TaskState.FAILED, [textPart(text)]));
     await writer.durable();
   }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { JsonValue } from "@bufbuild/protobuf";
 import { encodeBinary } from "../protocol/binary/index.js";
 import { toJsonValue } from "../protocol/json/index.js";
@@ -16,10 +16,10 @@ export function messageKeyOf(scope: Scope, message: Message): MessageKey {
 
 /** SHA-256 of a message's content, the same on every wire: JSON objects inside have no order. */
 function digestOf(message: Message): string {
-  const hash = createHash("sha256");
-  if (holdsJson(message)) hash.update(JSON.stringify(sorted(toJsonValue(MessageSchema, message))));
-  else hash.update(encodeBinary(MessageSchema, message));
-  return hash.digest("base64url");
+  const content = holdsJson(message)
+    ? JSON.stringify(sorted(toJsonValue(MessageSchema, message)))
+    : encodeBinary(MessageSchema, message);
+  return hash("sha256", content, "base64url");
 }
 
 function holdsJson(message: Message): boolean {

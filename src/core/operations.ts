@@ -1,17 +1,15 @@
-import { create, type DescMethod, type Message, type MessageShape } from "@bufbuild/protobuf";
+import type { DescMethod, Message, MessageShape } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
 import { abortable } from "../protocol/ending.js";
 import { WireEvent } from "../protocol/event.js";
 import { checkId } from "../protocol/ids.js";
-import {
-  type Message as A2AMessage,
-  type A2AService,
-  type AgentCard,
-  type SendMessageRequest,
-  type SendMessageResponse,
-  SendMessageResponseSchema,
-  StreamResponseSchema,
-  type Task,
+import type {
+  Message as A2AMessage,
+  A2AService,
+  AgentCard,
+  SendMessageRequest,
+  SendMessageResponse,
+  Task,
 } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { Snapshot, TaskLookup, TaskStore } from "../stores/task-store.js";
@@ -76,7 +74,7 @@ export function createOperations(options: OperationsOptions): Operations {
     const length = request.configuration?.historyLength;
     if (sent.kind === "task") return taskResponse(sent.snapshot.task, length);
     if (request.configuration?.returnImmediately) return taskResponse(sent.opened.task, length);
-    return taskResponse(await settledTask(sent.run, sent.opened, context.signal), length);
+    return taskResponse(await settledTask(sent.run, sent.opened, context), length);
   }
 
   async function sendStreamingMessage(
@@ -135,8 +133,9 @@ export function createOperations(options: OperationsOptions): Operations {
 }
 
 /** Where a run ends without settling its task, the gateway is stopping: the task goes on after its restart. */
-async function settledTask(run: Run, opened: Snapshot, signal: AbortSignal): Promise<Task> {
-  const task = await abortable(Promise.race([run.settled(opened.seq), run.ended]), signal);
+async function settledTask(run: Run, { seq }: Snapshot, context: CallContext): Promise<Task> {
+  const task =
+    run.settledTask(seq) ?? (await abortable(Promise.race([run.settled(seq), run.ended]), context.signal));
   if (task !== undefined) return task;
   throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping; the task goes on later." });
 }
@@ -159,17 +158,19 @@ async function refusePush(): Promise<never> {
 }
 
 function messageResponse(message: A2AMessage): SendMessageResponse {
-  return create(SendMessageResponseSchema, { payload: { case: "message", value: message } });
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "message", value: message } };
 }
 
 function taskResponse(task: Task, historyLength: number | undefined): SendMessageResponse {
-  return create(SendMessageResponseSchema, {
-    payload: { case: "task", value: withHistory(task, historyLength) },
-  });
+  const value = withHistory(task, historyLength);
+  return { $typeName: "lf.a2a.v1.SendMessageResponse", payload: { case: "task", value } };
 }
 
 function messageEvent(message: A2AMessage): WireEvent {
-  return WireEvent.of(create(StreamResponseSchema, { payload: { case: "message", value: message } }));
+  return WireEvent.of({
+    $typeName: "lf.a2a.v1.StreamResponse",
+    payload: { case: "message", value: message },
+  });
 }
 
 async function* only(event: WireEvent): AsyncGenerator<WireEvent, void> {

@@ -23,31 +23,6 @@ import type { Inbox } from "./inbox.js";
 import { outcomeEvent, progressEvent, type Stamp, statusUpdate, userMessage } from "./stamp.js";
 import type { TaskWriter } from "./writer.js";
 
-/** The gateway executing one turn of one task. It lives until the agent is done, whoever is still listening. */
-export interface Run {
-  readonly scope: Scope;
-  readonly taskId: string;
-  readonly contextId: string;
-  readonly entry: AgentEntry;
-  /** The task when this run began, durable: what the first answer shows. */
-  readonly opened: Promise<Snapshot>;
-  /** The task at its first interrupted or terminal status in this run, or after `afterSeq`; durable. */
-  settled(afterSeq?: number): Promise<Task>;
-  /** Resolves when the last entry of the run is durable, or nothing more can be written. Never rejects. */
-  readonly ended: Promise<void>;
-  /** True for the status that ended this run, once it is known. */
-  endsAt(seq: number): boolean;
-  readonly state: TaskState;
-  /** True once the last entry was written and only its commit is awaited. */
-  readonly closing: boolean;
-  /** Gives a message to the running turn; resolves with the task that holds it, durable. Only while the task waits for authorisation. */
-  deliver(message: Message, messageKey?: MessageKey): Promise<Snapshot>;
-  /** Stops the agent and waits at most `graceMs` for it; then the task is CANCELED, and what the agent says later is dropped. */
-  cancel(metadata: JsonObject, graceMs: number): Promise<void>;
-  /** Stops the agent because the gateway stops; after `graceMs` the task is FAILED, or left as it is for an agent that resumes. */
-  shutdown(graceMs: number): Promise<void>;
-}
-
 export interface RunOptions {
   readonly scope: Scope;
   readonly entry: AgentEntry;
@@ -73,78 +48,192 @@ export interface Fault {
   readonly cause: unknown;
 }
 
-/** Starts working: what opens the turn has been appended to the writer already. */
-export function createRun(options: RunOptions): Run {
-  const { scope, entry, stamp, writer, turn, inbox, controller } = options;
-  const opened = createDeferred<Snapshot>();
-  const snapshotNow = (): Snapshot => ({ task: writer.task(), seq: writer.seq, number: writer.number });
-  const openedAt = snapshotNow();
-  const ended = createDeferred<void>();
-  let finalSeq: number | undefined;
-  let closed = false;
-  let work: AsyncGenerator<Progress, Outcome> | undefined;
+/**
+ * The gateway executing one turn of one task. It lives until the agent is done, whoever is still listening. A class
+ * because every turn makes one: as an object of functions it would take four times the memory.
+ */
+export class Run {
+  readonly scope: Scope;
+  readonly taskId: string;
+  readonly contextId: string;
+  readonly entry: AgentEntry;
+  /** The task when this run began, durable: what the first answer shows. */
+  readonly opened: Promise<Snapshot>;
+  /** Resolves when the last entry of the run is durable, or nothing more can be written. Never rejects. */
+  readonly ended: Promise<void>;
+  readonly #options: RunOptions;
+  readonly #openedAt: Snapshot;
+  readonly #ended = createDeferred<void>();
+  #finalSeq: number | undefined;
+  #begun = false;
+  #closed = false;
+  #work: AsyncGenerator<Progress, Outcome> | undefined;
 
-  /** The last entry of the run. What comes after it is dropped. */
-  function finish(response: StreamResponse | undefined): void {
-    if (closed) return;
-    closed = true;
-    inbox.end();
-    if (response !== undefined && writer.failure === undefined) {
-      finalSeq = writer.seq + 1;
-      void writer.append(response);
-    }
-    void writer
-      .durable()
-      .catch(() => undefined)
-      .then(() => options.onEnd(run))
-      .finally(ended.resolve);
+  /** Starts working: what opens the turn has been appended to the writer already. */
+  constructor(options: RunOptions) {
+    const { writer, turn } = options;
+    this.#options = options;
+    this.scope = options.scope;
+    this.entry = options.entry;
+    this.taskId = turn.taskId;
+    this.contextId = turn.contextId;
+    this.ended = this.#ended.promise;
+    this.#openedAt = writer.snapshot();
+    this.opened = this.#whenOpened();
+    this.opened.catch(() => undefined); // whoever awaits it later still sees it
+    writer.onFailure(() => this.#lose());
+    void this.#perform();
   }
 
-  async function perform(): Promise<StreamResponse> {
-    const answer = await options.answer;
+  get state(): TaskState {
+    return this.#options.writer.state;
+  }
+
+  /** True once what opened the run is durable. */
+  get begun(): boolean {
+    return this.#begun;
+  }
+
+  /** True once the last entry was written and only its commit is awaited. */
+  get closing(): boolean {
+    return this.#closed;
+  }
+
+  /** True for the status that ended this run, once it is known. */
+  endsAt(seq: number): boolean {
+    return seq === this.#finalSeq;
+  }
+
+  /** The task at its first interrupted or terminal status in this run, or after `afterSeq`, if that is durable. */
+  settledTask(afterSeq = this.#openedAt.seq): Task | undefined {
+    return this.#options.writer.settledTask(afterSeq);
+  }
+
+  /** Resolves with `settledTask` as soon as there is one. */
+  settled(afterSeq = this.#openedAt.seq): Promise<Task> {
+    return this.#options.writer.settled(afterSeq);
+  }
+
+  /** Gives a message to the running turn; resolves with the task that holds it, durable. Only while the task waits for authorisation. */
+  async deliver(message: Message, messageKey?: MessageKey): Promise<Snapshot> {
+    const { writer, stamp, inbox } = this.#options;
+    let snapshot = this.#openedAt;
+    await inbox.push(message, () => {
+      void writer.append(userMessage(stamp, message), messageKey);
+      snapshot = writer.snapshot();
+      return writer.durable();
+    });
+    return snapshot;
+  }
+
+  /** Stops the agent and waits at most `graceMs` for it; then the task is CANCELED, and what the agent says later is dropped. */
+  cancel(metadata: JsonObject, graceMs: number): Promise<void> {
+    return this.#stop(new TurnStopped("cancel", metadata), graceMs);
+  }
+
+  /** Stops the agent because the gateway stops; after `graceMs` the task is FAILED, or left as it is for an agent that resumes. */
+  shutdown(graceMs: number): Promise<void> {
+    return this.#stop(new TurnStopped("shutdown"), graceMs);
+  }
+
+  async #whenOpened(): Promise<Snapshot> {
+    await this.#options.writer.durable();
+    this.#begun = true;
+    return this.#openedAt;
+  }
+
+  async #perform(): Promise<void> {
+    let last: StreamResponse | undefined;
+    try {
+      last = this.#ifCancelled(await this.#outcome());
+    } catch (thrown) {
+      last = this.#endOfThrow(thrown);
+    }
+    this.#finish(last);
+  }
+
+  async #outcome(): Promise<StreamResponse> {
+    const { stamp, writer } = this.#options;
+    const answer = await this.#options.answer;
     if (answer?.kind === "message")
       return outcomeEvent(stamp, writer.state, { ...answer, state: TaskState.COMPLETED });
     if (answer?.kind !== "task")
       throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
-    work = answer.work;
+    this.#work = answer.work;
     try {
-      return await follow(work);
+      return await this.#follow(answer.work);
     } finally {
-      abandon(); // nothing to do for an agent that ended by itself
+      this.#abandon();
     }
   }
 
   /** Records what the agent reports until its turn ends, or the run has ended without it. */
-  async function follow(reported: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
-    while (!closed) {
-      const step = await reported.next();
-      if (step.done) return outcomeEvent(stamp, writer.state, step.value);
-      if (!closed) await writer.append(progressEvent(stamp, writer.state, step.value));
+  async #follow(work: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
+    const { stamp, writer } = this.#options;
+    while (!this.#closed) {
+      const step = await work.next();
+      if (step.done) {
+        this.#work = undefined; // it ended by itself
+        return outcomeEvent(stamp, writer.state, step.value);
+      }
+      if (this.#closed) break;
+      const room = writer.append(progressEvent(stamp, writer.state, step.value));
+      if (room !== undefined) await room;
     }
     return statusUpdate(stamp, TaskState.CANCELED);
   }
 
+  /** The last entry of the run. What comes after it is dropped. */
+  #finish(response: StreamResponse | undefined): void {
+    if (this.#closed) return;
+    const { writer, inbox } = this.#options;
+    this.#closed = true;
+    inbox.end();
+    if (response !== undefined && writer.failure === undefined) {
+      this.#finalSeq = writer.seq + 1;
+      void writer.append(response);
+    }
+    void this.#end();
+  }
+
+  async #end(): Promise<void> {
+    const { writer, onEnd } = this.#options;
+    try {
+      await writer.durable();
+    } catch {
+      // Whoever ends the run asks the writer why.
+    }
+    try {
+      onEnd(this);
+    } finally {
+      this.#ended.resolve();
+    }
+  }
+
   /** Lets an agent that nobody follows any more clean up after itself. */
-  function abandon(): void {
-    void closeWork(work);
+  #abandon(): void {
+    if (this.#work !== undefined) void closeWork(this.#work);
   }
 
   /** Nothing can be recorded any more: the agent is stopped, and the run ends without a word. */
-  function lose(): void {
-    if (closed) return;
-    controller.abort(new TurnStopped("lost"));
-    finish(undefined);
-    abandon();
+  #lose(): void {
+    if (this.#closed) return;
+    this.#options.controller.abort(new TurnStopped("lost"));
+    this.#finish(undefined);
+    this.#abandon();
   }
 
   /** A stopped agent usually throws its signal's reason; that is no fault of its own. */
-  function endOfThrow(thrown: unknown): StreamResponse | undefined {
+  #endOfThrow(thrown: unknown): StreamResponse | undefined {
+    const { writer, stamp } = this.#options;
+    const { signal } = this.#options.controller;
     if (writer.failure !== undefined) return undefined;
-    if (controller.signal.aborted) return endOfStop(controller.signal.reason as TurnStopped);
-    return statusUpdate(stamp, TaskState.FAILED, ...failureParts(options, turn.taskId, thrown));
+    if (signal.aborted) return this.#endOfStop(signal.reason as TurnStopped);
+    return statusUpdate(stamp, TaskState.FAILED, ...failureParts(this.#options, this.taskId, thrown));
   }
 
-  function endOfStop(reason: TurnStopped): StreamResponse | undefined {
+  #endOfStop(reason: TurnStopped): StreamResponse | undefined {
+    const { stamp, entry } = this.#options;
     if (reason.why === "cancel") return statusUpdate(stamp, TaskState.CANCELED);
     if (entry.agent.resume !== undefined) return undefined;
     return statusUpdate(stamp, TaskState.FAILED, [
@@ -153,62 +242,30 @@ export function createRun(options: RunOptions): Run {
   }
 
   /** An agent that is told to stop and answers that it waits for input would keep the task alive. */
-  function ifCancelled(response: StreamResponse): StreamResponse {
+  #ifCancelled(response: StreamResponse): StreamResponse {
+    const { stamp, controller } = this.#options;
     const reason = controller.signal.aborted ? (controller.signal.reason as TurnStopped) : undefined;
     if (reason?.why !== "cancel" || response.payload.case !== "statusUpdate") return response;
     const state = response.payload.value.status?.state ?? TaskState.UNSPECIFIED;
     return phaseOf(state) === "terminal" ? response : statusUpdate(stamp, TaskState.CANCELED);
   }
 
-  async function stop(reason: TurnStopped, graceMs: number): Promise<void> {
+  async #stop(reason: TurnStopped, graceMs: number): Promise<void> {
+    const { controller } = this.#options;
     if (!controller.signal.aborted) controller.abort(reason);
-    await within(ended.promise, graceMs, undefined);
-    if (!closed) {
-      finish(endOfStop(reason));
-      abandon();
+    await within(this.ended, graceMs, undefined);
+    if (!this.#closed) {
+      this.#finish(this.#endOfStop(reason));
+      this.#abandon();
     }
-    await ended.promise;
+    await this.ended;
   }
-
-  const run: Run = {
-    scope,
-    taskId: turn.taskId,
-    contextId: turn.contextId,
-    entry,
-    opened: opened.promise,
-    ended: ended.promise,
-    settled: (afterSeq = openedAt.seq) => writer.settled(afterSeq),
-    endsAt: (seq) => seq === finalSeq,
-    get state() {
-      return writer.state;
-    },
-    get closing() {
-      return closed;
-    },
-    async deliver(message, messageKey) {
-      let snapshot = openedAt;
-      await inbox.push(message, () => {
-        void writer.append(userMessage(stamp, message), messageKey);
-        snapshot = snapshotNow();
-        return writer.durable();
-      });
-      return snapshot;
-    },
-    cancel: (metadata, graceMs) => stop(new TurnStopped("cancel", metadata), graceMs),
-    shutdown: (graceMs) => stop(new TurnStopped("shutdown"), graceMs),
-  };
-
-  const openedDurable = writer.durable();
-  openedDurable.then(() => opened.resolve(openedAt), opened.reject);
-  void writer.failed.then(lose);
-  void perform().then(ifCancelled).catch(endOfThrow).then(finish);
-  return run;
 }
 
 /** Ends a generator early. One that is no generator after all has nothing to clean up. */
-async function closeWork(work: AsyncGenerator<Progress, Outcome> | undefined): Promise<void> {
+async function closeWork(work: AsyncGenerator<Progress, Outcome>): Promise<void> {
   try {
-    await work?.return({ state: TaskState.CANCELED });
+    await work.return({ state: TaskState.CANCELED });
   } catch {
     // How an agent ends that nobody follows any more is no news.
   }

@@ -8,9 +8,9 @@ import { within } from "./async.js";
 import { createInbox } from "./inbox.js";
 import { type Log, logKey } from "./log.js";
 import { createMender } from "./mend.js";
-import { createRun, type Fault, type Run } from "./run.js";
+import { type Fault, Run } from "./run.js";
 import { agentMessage, type Stamp, statusUpdate, submitted, userMessage } from "./stamp.js";
-import { createTaskWriter, TaskConflict, type TaskWriter } from "./writer.js";
+import { TaskConflict, TaskWriter } from "./writer.js";
 
 /** One message to one agent, with everything that a turn needs to know. */
 export interface TurnRequest {
@@ -123,8 +123,7 @@ export function createRuns(options: RunsOptions): Runs {
     const { request, scope, stamp, inbox, turn, controller } = prepared;
     const key = logKey(scope, stamp.taskId);
     const context = logKey(scope, stamp.contextId);
-    let hasBegun = false;
-    const run = createRun({
+    const run = new Run({
       scope,
       entry: request.entry,
       stamp,
@@ -137,25 +136,21 @@ export function createRuns(options: RunsOptions): Runs {
       onEnd: () => {
         runs.delete(key);
         leaveContext(context);
-        if (writer.failure !== undefined) lose(run, writer.failure, hasBegun);
+        if (writer.failure !== undefined) lose(run, writer.failure);
       },
     });
-    run.opened.then(
-      () => (hasBegun = true),
-      () => undefined,
-    );
     enterContext(context);
     runs.set(key, run);
     return run;
   }
 
   /** A run whose log another writer has, or nobody any more, is over; one that the store let down is mended. */
-  function lose({ scope, taskId }: Run, failure: A2AError, hasBegun: boolean): void {
+  function lose({ scope, taskId, begun }: Run, failure: A2AError): void {
     if (failure instanceof TaskConflict) return;
-    if (hasBegun) log.fail(scope, taskId, failure);
+    if (begun) log.fail(scope, taskId, failure);
     if (failure.reason === "TASK_NOT_FOUND") return;
     onFault({ tenant: scope.tenant, taskId, errorId: failure.errorId ?? "", cause: failure });
-    if (hasBegun) void mender.mend(scope, taskId);
+    if (begun) void mender.mend(scope, taskId);
   }
 
   async function startNew(request: TurnRequest): Promise<Started> {
@@ -165,7 +160,7 @@ export function createRuns(options: RunsOptions): Runs {
     pending.add(prepared.controller);
     enterContext(context);
     try {
-      const answer = ask(request.entry, prepared.turn, prepared.controller.signal);
+      const answer = ask(request.entry, "answer", prepared.turn, prepared.controller.signal);
       const early = await within(answer, answerGraceMs, undefined);
       if (early?.kind === "message") return await directAnswer(prepared, early);
       if (stopping) throw gatewayStopping();
@@ -181,7 +176,7 @@ export function createRuns(options: RunsOptions): Runs {
   function open(prepared: Prepared, answer: Answer | Promise<Answer>): Run {
     const { request, scope, stamp } = prepared;
     const { messageKey } = request;
-    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId });
+    const writer = new TaskWriter({ log, scope, taskId: stamp.taskId });
     const metadata = answer instanceof Promise || answer.kind !== "task" ? undefined : answer.metadata;
     void writer.append(submitted(stamp, request.message, metadata), messageKey);
     return launch(prepared, writer, answer);
@@ -206,10 +201,10 @@ export function createRuns(options: RunsOptions): Runs {
     const prepared = prepare(request);
     const { scope, stamp, turn, controller } = prepared;
     checkAlone(request, logKey(scope, stamp.contextId));
-    const writer = createTaskWriter({ log, scope, taskId: stamp.taskId, from });
+    const writer = new TaskWriter({ log, scope, taskId: stamp.taskId, from });
     void writer.append(userMessage(stamp, request.message), request.messageKey);
     void writer.append(statusUpdate(stamp, TaskState.WORKING));
-    const answer = writer.durable().then(() => ask(request.entry, turn, controller.signal));
+    const answer = writer.durable().then(() => ask(request.entry, "answer", turn, controller.signal));
     return { kind: "run", run: launch(prepared, writer, answer) };
   }
 
@@ -220,9 +215,8 @@ export function createRuns(options: RunsOptions): Runs {
     },
     find: (scope, taskId) => runs.get(logKey(scope, taskId)),
     async recover(scope, snapshot, entry) {
-      const again = entry?.agent.resume?.bind(entry.agent);
       const message = snapshot.task.history.findLast(({ role }) => role === Role.USER);
-      if (entry === undefined || again === undefined || message === undefined) {
+      if (entry?.agent.resume === undefined || message === undefined) {
         return await mender.fail(scope, snapshot, RESTARTED);
       }
       const request = {
@@ -237,8 +231,8 @@ export function createRuns(options: RunsOptions): Runs {
         from: snapshot,
       };
       const prepared = prepare(request);
-      const writer = createTaskWriter({ log, scope, taskId: prepared.stamp.taskId, from: snapshot });
-      launch(prepared, writer, invoke(again, prepared.turn, prepared.controller.signal));
+      const writer = new TaskWriter({ log, scope, taskId: prepared.stamp.taskId, from: snapshot });
+      launch(prepared, writer, ask(entry, "resume", prepared.turn, prepared.controller.signal));
     },
     async shutdown(graceMs) {
       stopping = true;
@@ -254,17 +248,14 @@ function gatewayStopping(): A2AError {
   return new A2AError("UNAVAILABLE", { text: "The gateway is stopping." });
 }
 
-function ask(entry: AgentEntry, turn: Turn, signal: AbortSignal): Promise<Answer> {
-  return invoke(entry.agent.answer.bind(entry.agent), turn, signal);
-}
-
 /** A synchronous throw is a rejection like any other; an answer of an unknown kind is refused before a task exists. */
-async function invoke(
-  answer: (turn: Turn, signal: AbortSignal) => Promise<Answer>,
+async function ask(
+  { agent }: AgentEntry,
+  how: "answer" | "resume",
   turn: Turn,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const given = await answer(turn, signal);
+  const given = await agent[how]?.(turn, signal);
   if (given?.kind === "message" || given?.kind === "task") return given;
   throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
 }

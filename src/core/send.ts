@@ -127,7 +127,7 @@ export function createSender(options: SenderOptions): Sender {
     request: SendMessageRequest,
     key: MessageKey | undefined,
   ): Promise<Sent> {
-    const { scope, entry, signal } = context;
+    const { scope, entry } = context;
     const message = request.message as Message;
     checkMediaTypes(entry.card, message);
     let bound: string | undefined;
@@ -142,12 +142,12 @@ export function createSender(options: SenderOptions): Sender {
         const line = target && logKey(scope, target.task.id);
         if (line && !leave && entry.policy.busy === "queue" && (run || lines.has(line))) {
           bound = target.task.id;
-          leave = await lines.enter(line, signal);
+          leave = await lines.enter(line, context.signal);
         } else if (run === undefined) {
           const sent = await start(context, request, key, target);
           if (sent !== undefined) return sent;
         } else if (run.closing || entry.policy.busy === "queue") {
-          await abortable(run.ended, signal);
+          await abortable(run.ended, context.signal);
         } else throw new A2AError("UNSUPPORTED_OPERATION", { text: BUSY });
       }
     } finally {

@@ -2,39 +2,10 @@ import { A2AError } from "../errors.js";
 import type { Entry } from "../protocol/entry.js";
 import { WireEvent } from "../protocol/event.js";
 import type { StreamResponse, Task, TaskState } from "../protocol/schema.js";
-import { createFold, phaseOf } from "../protocol/task.js";
+import { createFold, phaseOf, type TaskFold } from "../protocol/task.js";
 import type { MessageKey, Scope, Snapshot } from "../stores/task-store.js";
 import { createDeferred, type Deferred } from "./async.js";
 import type { Log } from "./log.js";
-
-/** The one writer of one task's log while its run lasts. Entries become visible once they are durable. */
-export interface TaskWriter {
-  /**
-   * Adds an entry, with the key of the message that it stems from. Returns at once while at most `ahead` entries
-   * wait for the store, and beyond that a promise that settles when there is room again. Throws, and adds nothing,
-   * when the entry cannot be encoded or the writer failed.
-   */
-  append(response: StreamResponse, messageKey?: MessageKey): Promise<void> | undefined;
-  /** Resolves when everything appended so far is durable; rejects when the store failed or another writer won. */
-  durable(): Promise<void>;
-  /** The task after everything appended so far. */
-  task(): Task;
-  /**
-   * Resolves with the task as it was at an interrupted or terminal status after `seq`, once that status is
-   * durable: the first to come, or the last of those that there are already.
-   */
-  settled(afterSeq: number): Promise<Task>;
-  /** State of the task after everything appended so far. */
-  readonly state: TaskState;
-  /** Position of the last appended entry. */
-  readonly seq: number;
-  /** Number of the last appended wire event. */
-  readonly number: number;
-  /** Why nothing more can be written. */
-  readonly failure: A2AError | undefined;
-  /** Resolves with `failure` when there is one. */
-  readonly failed: Promise<A2AError>;
-}
 
 export interface TaskWriterOptions {
   readonly log: Log;
@@ -54,7 +25,7 @@ interface Batch {
   readonly messageKey: MessageKey | undefined;
   stateChanged: boolean;
   /** The task after these entries; unset while more may join them. */
-  task?: Task;
+  task: Task | undefined;
 }
 
 /** A durable status that someone may wait for. */
@@ -69,142 +40,191 @@ interface Waiter<Result> {
   readonly deferred: Deferred<Result>;
 }
 
-export function createTaskWriter(options: TaskWriterOptions): TaskWriter {
-  const { log, scope, taskId, from, ahead = 64, snapshotTail = 256 } = options;
-  const fold = createFold(from?.task);
-  const failed = createDeferred<A2AError>();
-  const settlements: Settlement[] = [];
-  let lastSettlement: Settlement | undefined;
-  let forStatus: Waiter<Task>[] = [];
-  let forRoom: Waiter<void>[] = [];
-  let batches: Batch[] = [];
-  const startSeq = from?.seq ?? 0;
-  let seq = startSeq;
-  let number = from?.number ?? 0;
-  let durableSeq = seq;
-  let snapshotSeq = seq;
-  let flushing = false;
-  let failure: A2AError | undefined;
+/**
+ * The one writer of one task's log while its run lasts. Entries become visible once they are durable. A class, as
+ * `Run` is, because every turn makes one.
+ */
+export class TaskWriter {
+  readonly #log: Log;
+  readonly #scope: Scope;
+  readonly #taskId: string;
+  readonly #ahead: number;
+  readonly #snapshotTail: number;
+  readonly #fold: TaskFold;
+  readonly #startSeq: number;
+  readonly #settlements: Settlement[] = [];
+  #lastSettlement: Settlement | undefined;
+  #forStatus: Waiter<Task>[] = [];
+  #forRoom: Waiter<void>[] = [];
+  #batches: Batch[] = [];
+  #seq: number;
+  #number: number;
+  #durableSeq: number;
+  #snapshotSeq: number;
+  #flushing = false;
+  #failure: A2AError | undefined;
+  #onFailure: ((failure: A2AError) => void) | undefined;
 
-  function append(response: StreamResponse, messageKey?: MessageKey): Promise<void> | undefined {
-    if (failure !== undefined) throw failure;
+  constructor({ log, scope, taskId, from, ahead = 64, snapshotTail = 256 }: TaskWriterOptions) {
+    this.#log = log;
+    this.#scope = scope;
+    this.#taskId = taskId;
+    this.#ahead = ahead;
+    this.#snapshotTail = snapshotTail;
+    this.#fold = createFold(from?.task);
+    this.#startSeq = this.#seq = this.#durableSeq = this.#snapshotSeq = from?.seq ?? 0;
+    this.#number = from?.number ?? 0;
+  }
+
+  /** State of the task after everything appended so far. */
+  get state(): TaskState {
+    return this.#fold.state;
+  }
+
+  /** Position of the last appended entry. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** Why nothing more can be written. */
+  get failure(): A2AError | undefined {
+    return this.#failure;
+  }
+
+  /** The task after everything appended so far. */
+  snapshot(): Snapshot {
+    return { task: this.#fold.task(), seq: this.#seq, number: this.#number };
+  }
+
+  /**
+   * Adds an entry, with the key of the message that it stems from. Returns at once while at most `ahead` entries
+   * wait for the store, and beyond that a promise that settles when there is room again. Throws, and adds nothing,
+   * when the entry cannot be encoded or the writer failed.
+   */
+  append(response: StreamResponse, messageKey?: MessageKey): Promise<void> | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
     const onWire = response.payload.case !== "message";
-    const event = WireEvent.of(response, onWire ? number + 1 : 0);
+    const event = WireEvent.of(response, onWire ? this.#number + 1 : 0);
     void event.binary; // throws for what no store could keep, while the one who said it still hears of it
-    const batch = batchFor(messageKey);
-    const before = seq === 0 ? undefined : fold.state;
-    fold.apply(response);
-    seq += 1;
-    if (onWire) number += 1;
-    batch.entries.push({ seq, event });
-    if (fold.state !== before) batch.stateChanged = true;
-    if (response.payload.case === "statusUpdate" && phaseOf(fold.state) !== "open") {
-      settlements.push({ seq, task: fold.task() });
+    const batch = this.#batchFor(messageKey);
+    const before = this.#seq === 0 ? undefined : this.#fold.state;
+    this.#fold.apply(response);
+    this.#seq += 1;
+    if (onWire) this.#number += 1;
+    batch.entries.push({ seq: this.#seq, event });
+    if (this.#fold.state !== before) batch.stateChanged = true;
+    if (response.payload.case === "statusUpdate" && phaseOf(this.#fold.state) !== "open") {
+      this.#settlements.push({ seq: this.#seq, task: this.#fold.task() });
     }
-    if (!flushing) void flush();
-    return seq - durableSeq > ahead ? reached(seq - ahead) : undefined;
+    if (!this.#flushing) void this.#flush();
+    const least = this.#seq - this.#ahead;
+    return least > this.#durableSeq ? this.#reached(least) : undefined;
   }
 
-  /** A message key opens a batch, since a commit has one. */
-  function batchFor(messageKey: MessageKey | undefined): Batch {
-    const open = batches.at(-1);
-    if (open !== undefined && messageKey === undefined) return open;
-    if (open !== undefined) open.task = fold.task();
-    const batch: Batch = { entries: [], messageKey, stateChanged: false };
-    batches.push(batch);
-    return batch;
+  /** Resolves when everything appended so far is durable; rejects when the store failed or another writer won. */
+  durable(): Promise<void> {
+    return this.#reached(this.#seq);
   }
 
-  /** Writes what has gathered until nothing is left. Everything appended within a tick goes into one commit. */
-  async function flush(): Promise<void> {
-    flushing = true;
-    await new Promise(setImmediate);
-    try {
-      for (let batch = batches.shift(); batch !== undefined; batch = batches.shift()) await commit(batch);
-    } catch (thrown) {
-      fail(A2AError.from(thrown));
-    } finally {
-      flushing = false;
-    }
+  /** The task as it was at the last interrupted or terminal status after `seq` that is durable. */
+  settledTask(afterSeq: number): Task | undefined {
+    const last = this.#lastSettlement;
+    return last !== undefined && last.seq > afterSeq ? last.task : undefined;
   }
 
-  async function commit({ entries, messageKey, stateChanged, task }: Batch): Promise<void> {
-    const last = durableSeq + entries.length;
-    const snapshot = stateChanged || last - snapshotSeq >= Math.max(snapshotTail, snapshotSeq);
-    const result = await log.commit(scope, taskId, {
-      kind: "task",
-      expectedSeq: durableSeq,
-      entries,
-      task: task ?? fold.task(),
-      snapshot,
-      ...(messageKey && { messageKey }),
-    });
-    if (result.kind === "conflict")
-      throw durableSeq === startSeq ? new TaskConflict(result.on) : gone(taskId);
-    durableSeq = last;
-    if (snapshot) snapshotSeq = last;
-    settle();
-    forRoom = released(forRoom, ({ seq: awaited }) => awaited <= durableSeq, undefined);
-  }
-
-  function settle(): void {
-    while (settlements[0] !== undefined && settlements[0].seq <= durableSeq) {
-      const settlement = settlements.shift() as Settlement;
-      lastSettlement = settlement;
-      forStatus = released(forStatus, ({ seq: after }) => after < settlement.seq, settlement.task);
-    }
-  }
-
-  function reached(awaited: number): Promise<void> {
-    if (failure !== undefined) return Promise.reject(failure);
-    if (awaited <= durableSeq) return Promise.resolve();
-    const deferred = createDeferred<void>();
-    forRoom.push({ seq: awaited, deferred });
+  /** Resolves with `settledTask` as soon as there is one. */
+  settled(afterSeq: number): Promise<Task> {
+    const task = this.settledTask(afterSeq);
+    if (task !== undefined) return Promise.resolve(task);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const deferred = createDeferred<Task>();
+    this.#forStatus.push({ seq: afterSeq, deferred });
     return deferred.promise;
   }
 
-  function fail(error: A2AError): void {
-    failure = error;
-    batches = [];
-    for (const { deferred } of forStatus.splice(0)) deferred.reject(error);
-    for (const { deferred } of forRoom.splice(0)) deferred.reject(error);
-    failed.resolve(error);
+  /** Tells one listener, once, that nothing more can be written; never before the task that appends has ended. */
+  onFailure(listener: (failure: A2AError) => void): void {
+    this.#onFailure = listener;
   }
 
-  return {
-    append,
-    durable: () => reached(seq),
-    task: () => fold.task(),
-    settled(afterSeq) {
-      if (lastSettlement !== undefined && lastSettlement.seq > afterSeq)
-        return Promise.resolve(lastSettlement.task);
-      if (failure !== undefined) return Promise.reject(failure);
-      const deferred = createDeferred<Task>();
-      forStatus.push({ seq: afterSeq, deferred });
-      return deferred.promise;
-    },
-    get state() {
-      return fold.state;
-    },
-    get seq() {
-      return seq;
-    },
-    get number() {
-      return number;
-    },
-    get failure() {
-      return failure;
-    },
-    failed: failed.promise,
-  };
+  /** A message key opens a batch, since a commit has one. */
+  #batchFor(messageKey: MessageKey | undefined): Batch {
+    const open = this.#batches.at(-1);
+    if (open !== undefined && messageKey === undefined) return open;
+    if (open !== undefined) open.task = this.#fold.task();
+    const batch: Batch = { entries: [], messageKey, stateChanged: false, task: undefined };
+    this.#batches.push(batch);
+    return batch;
+  }
+
+  /** Writes what has gathered until nothing is left. Everything that an agent does without waiting goes into one commit. */
+  async #flush(): Promise<void> {
+    this.#flushing = true;
+    await new Promise<void>(process.nextTick);
+    try {
+      for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift())
+        await this.#commit(batch);
+    } catch (thrown) {
+      this.#fail(A2AError.from(thrown));
+    } finally {
+      this.#flushing = false;
+    }
+  }
+
+  async #commit({ entries, messageKey, stateChanged, task }: Batch): Promise<void> {
+    const last = this.#durableSeq + entries.length;
+    const due = stateChanged || last - this.#snapshotSeq >= Math.max(this.#snapshotTail, this.#snapshotSeq);
+    const { contextId, status } = task ?? this.#fold;
+    const result = await this.#log.commit(this.#scope, this.#taskId, {
+      kind: "task",
+      expectedSeq: this.#durableSeq,
+      entries,
+      contextId,
+      status,
+      ...(due && { snapshot: task ?? this.#fold.task() }),
+      ...(messageKey && { messageKey }),
+    });
+    if (result.kind === "conflict")
+      throw this.#durableSeq === this.#startSeq ? new TaskConflict(result.on) : gone(this.#taskId);
+    this.#durableSeq = last;
+    if (due) this.#snapshotSeq = last;
+    this.#settle();
+    this.#forRoom = released(this.#forRoom, ({ seq }) => seq <= last, undefined);
+  }
+
+  #settle(): void {
+    const settlements = this.#settlements;
+    while (settlements[0] !== undefined && settlements[0].seq <= this.#durableSeq) {
+      const settlement = settlements.shift() as Settlement;
+      this.#lastSettlement = settlement;
+      this.#forStatus = released(this.#forStatus, ({ seq }) => seq < settlement.seq, settlement.task);
+    }
+  }
+
+  #reached(seq: number): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (seq <= this.#durableSeq) return Promise.resolve();
+    const deferred = createDeferred<void>();
+    this.#forRoom.push({ seq, deferred });
+    return deferred.promise;
+  }
+
+  #fail(error: A2AError): void {
+    this.#failure = error;
+    this.#batches = [];
+    for (const { deferred } of this.#forStatus.splice(0)) deferred.reject(error);
+    for (const { deferred } of this.#forRoom.splice(0)) deferred.reject(error);
+    this.#onFailure?.(error);
+  }
 }
 
 /** Resolves those that are due; returns the others. */
 function released<Result>(
-  waiters: readonly Waiter<Result>[],
+  waiters: Waiter<Result>[],
   isDue: (waiter: Waiter<Result>) => boolean,
   result: Result,
 ): Waiter<Result>[] {
+  if (waiters.length === 0) return waiters;
   return waiters.filter((waiter) => {
     if (!isDue(waiter)) return true;
     waiter.deferred.resolve(result);

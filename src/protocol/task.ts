@@ -67,10 +67,14 @@ export interface TaskFold {
    */
   apply(response: StreamResponse): void;
   /**
-   * The task as it is now: later events do not show in it, and it cannot be assigned to. Takes time in the number of
-   * artifacts, not of chunks; its lists are put together when first read. Throws INTERNAL before the first event.
+   * The task as it is now, with lists of its own: later events do not show in it. Takes time in its number of messages
+   * and artifacts, and of the chunks that came since the last time. Throws INTERNAL before the first event.
    */
   task(): Task;
+  /** Context of the task; empty before the first event. Constant time. */
+  readonly contextId: string;
+  /** Status of the task as it is now. Constant time. */
+  readonly status: TaskStatus | undefined;
   /** State of the task as it is now; unspecified before the first event. Constant time. */
   readonly state: TaskState;
 }
@@ -88,19 +92,37 @@ interface Growing {
 
 /** Starts a fold with a task, for example a snapshot, or with nothing. `initial` is not changed. */
 export function createFold(initial?: Task): TaskFold {
-  let growing = initial && grow(initial);
-  return {
-    apply(response) {
-      growing = step(growing, response);
-    },
-    task() {
-      if (!growing) throw broken("an empty log has no task");
-      return view(growing);
-    },
-    get state() {
-      return growing?.status?.state ?? TaskState.UNSPECIFIED;
-    },
-  };
+  return new Fold(initial);
+}
+
+/** A class because every run has one: an object with getters of its own costs as much as folding several events. */
+class Fold implements TaskFold {
+  #growing: Growing | undefined;
+
+  constructor(initial: Task | undefined) {
+    this.#growing = initial && grow(initial);
+  }
+
+  apply(response: StreamResponse): void {
+    this.#growing = step(this.#growing, response);
+  }
+
+  task(): Task {
+    if (!this.#growing) throw broken("an empty log has no task");
+    return view(this.#growing);
+  }
+
+  get contextId(): string {
+    return this.#growing?.contextId ?? "";
+  }
+
+  get status(): TaskStatus | undefined {
+    return this.#growing?.status;
+  }
+
+  get state(): TaskState {
+    return this.#growing?.status?.state ?? TaskState.UNSPECIFIED;
+  }
 }
 
 function step(growing: Growing | undefined, response: StreamResponse): Growing {
@@ -167,28 +189,17 @@ function grow(task: Task): Growing {
   };
 }
 
-/** A writer takes the task at every commit and reads its lists at few of them, so the lists wait for a reader. */
-function view(growing: Growing): Task {
-  const { history: messages, status, metadata } = growing;
-  const length = messages.length;
-  const versions = growing.artifacts.slice();
-  let history: Task["history"] | undefined;
-  let artifacts: Task["artifacts"] | undefined;
-  return {
+function view({ id, contextId, status, metadata, history, artifacts }: Growing): Task {
+  const task: Task = {
     $typeName: "lf.a2a.v1.Task",
-    id: growing.id,
-    contextId: growing.contextId,
-    ...(status && { status }),
-    get artifacts() {
-      artifacts ??= versions.map((version) => version.artifact());
-      return artifacts;
-    },
-    get history() {
-      history ??= messages.slice(0, length);
-      return history;
-    },
-    ...(metadata && { metadata }),
+    id,
+    contextId,
+    artifacts: artifacts.map((version) => version.artifact()),
+    history: history.slice(),
   };
+  if (status) task.status = status;
+  if (metadata) task.metadata = metadata;
+  return task;
 }
 
 /** A log that the run engine wrote never gets here: this is damage, and the cause is for the operator. */

@@ -71,9 +71,9 @@ function append(shelf: Shelf, taskId: string, write: TaskWrite, recordedMs: numb
   const stored = known ?? emptyTask(taskId);
   grow(stored, entries);
   stored.entries.push(...entries);
-  stored.contextId = write.task.contextId;
-  stored.state = stateOf(write.task);
-  stored.statusMs = statusMsOf(write.task);
+  stored.contextId = write.contextId;
+  stored.state = write.status?.state ?? TaskState.UNSPECIFIED;
+  stored.statusMs = statusMsOf(write.status);
   stored.number = Math.max(stored.number, ...entries.map(({ event }) => event.number));
   shelf.tasks.set(taskId, stored);
   const { messageKey } = write;
@@ -98,10 +98,6 @@ function grow(stored: StoredTask, entries: readonly Entry[]): void {
 function emptyTask(id: string): StoredTask {
   const state = TaskState.UNSPECIFIED;
   return { id, entries: [], fold: createFold(), contextId: "", state, statusMs: 0, number: 0 };
-}
-
-function stateOf(task: Task): TaskState {
-  return task.status?.state ?? TaskState.UNSPECIFIED;
 }
 
 /** The order of lists: by status time, then id, both descending. */

@@ -1,6 +1,6 @@
 import type { Cursor } from "../protocol/cursor.js";
 import type { Entry } from "../protocol/entry.js";
-import type { Message, Task, TaskState } from "../protocol/schema.js";
+import type { Message, Task, TaskState, TaskStatus } from "../protocol/schema.js";
 
 /** Whose tasks: another scope's tasks do not exist (specification 13.1). */
 export interface Scope {
@@ -24,10 +24,12 @@ export interface TaskWrite {
   readonly expectedSeq: number;
   /** At least one, with `seq` from `expectedSeq + 1`. */
   readonly entries: readonly Entry[];
-  /** The task after these entries. The store must not keep a reference that it changes. */
-  readonly task: Task;
-  /** True when `task` is to be written as the snapshot; false when reads may fold the tail from an older one. */
-  readonly snapshot: boolean;
+  /** Context of the task. */
+  readonly contextId: string;
+  /** Status of the task after these entries. */
+  readonly status: TaskStatus | undefined;
+  /** The task after these entries, to be written as the snapshot; unset where reads may fold the tail from an older one. */
+  readonly snapshot?: Task;
   /** Recorded with the task in the same transaction. A key that exists already is a conflict of kind `message`. */
   readonly messageKey?: MessageKey;
 }

@@ -1,13 +1,13 @@
 import { A2AError } from "../errors.js";
-import type { Task } from "../protocol/schema.js";
+import type { TaskStatus } from "../protocol/schema.js";
 import type { TaskWrite } from "./task-store.js";
 
 const MIN_SECONDS = -62_135_596_800;
 const MAX_SECONDS = 253_402_300_799;
 
-/** Time of a task's status, whole milliseconds since the epoch, within the years 1 to 9999; 0 when it has none. */
-export function statusMsOf(task: Task): number {
-  const timestamp = task.status?.timestamp;
+/** Time of a status, whole milliseconds since the epoch, within the years 1 to 9999; 0 when it has none. */
+export function statusMsOf(status: TaskStatus | undefined): number {
+  const timestamp = status?.timestamp;
   if (!timestamp) return 0;
   const seconds = Math.min(Math.max(Number(timestamp.seconds), MIN_SECONDS), MAX_SECONDS);
   return seconds * 1000 + Math.trunc(timestamp.nanos / 1_000_000);

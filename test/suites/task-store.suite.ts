@@ -1,8 +1,14 @@
 import { create, equals } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DEEPEST } from "../../src/protocol/depth.js";
-import { MessageSchema, type Task, TaskSchema, TaskState } from "../../src/protocol/schema.js";
-import type { FullTaskStore, ListQuery, Scope, TaskWrite } from "../../src/stores/task-store.js";
+import {
+  MessageSchema,
+  type Task,
+  TaskSchema,
+  TaskState,
+  TaskStatusSchema,
+} from "../../src/protocol/schema.js";
+import type { FullTaskStore, ListQuery, Scope } from "../../src/stores/task-store.js";
 import { dataPart, nestedList, nestedObject } from "../support/deep.js";
 import { chunk, createLogWriter, opening, status, text, userMessage } from "../support/log.js";
 
@@ -164,14 +170,18 @@ export function taskStoreSuite(name: string, open: OpenStore): void {
 
       it("is not touched by what the writer does with its objects later", async () => {
         const log = createLogWriter();
-        const write = log.write([opening({ id: "a", contextId: "c", history: [{ messageId: "u1" }] })]);
-        const handed: TaskWrite = { ...write, task: create(TaskSchema, { ...write.task }) };
-        const before = structuredClone(handed.task);
-        const result = store.commit(scope, "a", handed);
-        handed.task.id = "changed";
-        handed.task.history.push(create(MessageSchema, { messageId: "sneaked in" }));
+        const start = opening({ id: "a", contextId: "c", history: [{ messageId: "u1" }] });
+        const write = log.write([start, status(WORKING)], { snapshot: true });
+        const snapshot = create(TaskSchema, log.task());
+        const given = create(TaskStatusSchema, write.status);
+        const before = structuredClone(snapshot);
+        const result = store.commit(scope, "a", { ...write, status: given, snapshot });
+        snapshot.id = "changed";
+        snapshot.history.push(create(MessageSchema, { messageId: "sneaked in" }));
+        given.state = FAILED;
         expect(await result).toEqual(committed);
         expectTask((await store.get(scope, "a"))?.task, before);
+        expect(await store.unfinished(undefined, 10)).toEqual([{ scope, taskId: "a" }]);
       });
 
       it("lets a task that was read stand while the log goes on", async () => {

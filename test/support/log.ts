@@ -61,10 +61,13 @@ export function text(value: string) {
   return { content: { case: "text", value } } as const;
 }
 
+/** What a write is to be beyond its entries. */
+export type WriteOptions = Omit<Partial<TaskWrite>, "snapshot"> & { readonly snapshot?: boolean };
+
 /** Writes a task's log as the run engine does: numbers the entries, folds the task, makes the writes. */
 export interface LogWriter {
   /** The next write; it counts as written. */
-  write(responses: readonly StreamResponse[], options?: Partial<TaskWrite>): TaskWrite;
+  write(responses: readonly StreamResponse[], options?: WriteOptions): TaskWrite;
   /** The task after all writes so far. */
   task(): Task;
   readonly seq: number;
@@ -86,10 +89,12 @@ export function createLogWriter(from?: { task: Task; seq: number; number: number
   }
 
   return {
-    write(responses, options = {}) {
+    write(responses, { snapshot = false, ...options } = {}) {
       const expectedSeq = seq;
       const entries = responses.map(toEntry);
-      return { kind: "task", expectedSeq, entries, task: fold.task(), snapshot: false, ...options };
+      const { contextId, status } = fold;
+      const kept = snapshot ? { snapshot: fold.task() } : {};
+      return { kind: "task", expectedSeq, entries, contextId, status, ...kept, ...options };
     },
     task: () => fold.task(),
     get seq() {

@@ -59,10 +59,10 @@ export function encodeWrite(scope: Scope, taskId: string, write: Write): Encoded
 
 function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): EncodedTaskWrite {
   checkTaskWrite(write);
-  const { expectedSeq, task, messageKey } = write;
+  const { expectedSeq, contextId, status, messageKey } = write;
   const entries = write.entries.map(encodeEntry);
   // A log of one entry is folded as fast as a snapshot is read.
-  const snapshot = write.snapshot && expectedSeq + entries.length > 1;
+  const snapshot = expectedSeq + entries.length > 1 ? write.snapshot : undefined;
   return {
     kind: "task",
     scope,
@@ -70,10 +70,10 @@ function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): Encode
     expectedSeq,
     entries,
     plainSeq: entries.findLast(({ artifact }) => !artifact)?.seq,
-    context: task.contextId,
-    state: task.status?.state ?? TaskState.UNSPECIFIED,
-    statusMs: statusMsOf(task),
-    snapshot: snapshot ? encodeTask(task) : undefined,
+    context: contextId,
+    state: status?.state ?? TaskState.UNSPECIFIED,
+    statusMs: statusMsOf(status),
+    snapshot: snapshot && encodeTask(snapshot),
     messageKey,
   };
 }

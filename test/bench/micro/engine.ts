@@ -106,8 +106,9 @@ function commit(store: FullTaskStore) {
     kind: "task",
     expectedSeq: 0,
     entries,
-    task,
-    snapshot: true,
+    contextId: task.contextId,
+    status: task.status,
+    snapshot: task,
   });
 }
 

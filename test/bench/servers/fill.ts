@@ -52,8 +52,9 @@ function commit(index: number) {
     kind: "task",
     expectedSeq: 0,
     entries: [{ seq: 1, event }],
-    task,
-    snapshot: true,
+    contextId: task.contextId,
+    status: task.status,
+    snapshot: task,
   });
 }
 

@@ -97,7 +97,7 @@ describe("two who want the same waiting task", () => {
     ask: [{ done: "INPUT_REQUIRED" }],
     more: [{ gate: "on" }, { done: "COMPLETED" }],
   } as const;
-  const isCancel = (write: Write) => write.kind === "task" && write.task.status?.state === TaskState.CANCELED;
+  const isCancel = (write: Write) => write.kind === "task" && write.status?.state === TaskState.CANCELED;
 
   async function waitingTask() {
     const held = createHeldStore();

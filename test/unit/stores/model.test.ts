@@ -82,7 +82,11 @@ function toWrite(plan: Plan, log: readonly StreamResponse[]) {
     return { seq: expectedSeq + index + 1, event: WireEvent.of(response, onWire ? number : 0) };
   });
   const task = foldPlainly([...(expectedSeq === 0 ? [] : log), ...responses]);
-  return { responses, write: { expectedSeq, entries, task, snapshot: plan.snapshot } };
+  const kept = plan.snapshot ? { snapshot: task } : {};
+  return {
+    responses,
+    write: { expectedSeq, entries, contextId: task.contextId, status: task.status, ...kept },
+  };
 }
 
 const commit = command(
