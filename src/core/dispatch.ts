@@ -7,11 +7,12 @@ import { activateExtensions, EXTENSIONS_PARAMETER, parseExtensions } from "../pr
 import { newId } from "../protocol/ids.js";
 import { checkRequired } from "../protocol/required.js";
 import { negotiateVersion, VERSION_PARAMETER } from "../protocol/version.js";
-import type { Call, CallContext, Dispatcher, Reply, ReplyHeaders, Traffic, Wire } from "./context.js";
+import type { Scope } from "../stores/task-store.js";
+import type { Call, CallContext, Dispatcher, Parameters, Reply, ReplyHeaders, Wire } from "./context.js";
 import type { Authenticate, Middleware } from "./middleware.js";
 import { type AnyOperation, type Capability, type Operations, operationOf } from "./operations.js";
 import { EVENT_ID_HEADER } from "./subscribe.js";
-import type { CallObserver } from "./telemetry.js";
+import type { CallObserver, CallRecord } from "./telemetry.js";
 
 export interface DispatcherOptions {
   readonly directory: AgentDirectory;
@@ -31,11 +32,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { directory, operations, observers = [], middleware = [], versions = ["1.0"] } = options;
 
   /** The checks, in their order: each may assume what those before it established. */
-  async function admit(
-    call: Call,
-    requestId: string,
-  ): Promise<{ context: CallContext; operation: AnyOperation }> {
-    const principal = (await options.authenticate?.(call)) ?? ANONYMOUS;
+  function admit(call: Call, requestId: string, principal: Principal): Admitted {
     const version = readVersion(call);
     const entry = findAgent(call);
     const requested = parseExtensions(call.parameters(EXTENSIONS_PARAMETER));
@@ -44,22 +41,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     if (operation === undefined) throw new A2AError("METHOD_NOT_FOUND");
     checkCapability(entry, operation.needs);
     checkRequired(call.method.input, call.request);
-    const context: CallContext = {
-      requestId,
-      wire: call.wire,
-      method: call.method,
-      version,
-      entry,
-      principal,
-      scope: { tenant: entry.tenant, owner: principal.id },
-      extensions,
-      parameters: call.parameters,
-      // A signal is made when somebody first asks for it; most calls end before that.
-      get signal() {
-        return call.signal;
-      },
-    };
-    return { context, operation };
+    return new Admitted(call, operation, { requestId, version, entry, principal, extensions });
   }
 
   function readVersion(call: Call): string {
@@ -86,7 +68,8 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     throw new A2AError("NOT_FOUND", { text });
   }
 
-  async function perform(context: CallContext, operation: AnyOperation, request: Message): Promise<Reply> {
+  async function perform(context: Admitted, request: Message): Promise<Reply> {
+    const { operation } = context;
     const headers = extensionHeaders(context.extensions);
     if (operation.kind === "unary")
       return { kind: "unary", message: await operation.run(context, request), headers };
@@ -98,37 +81,30 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     };
   }
 
-  function through(
-    index: number,
-    context: CallContext,
-    operation: AnyOperation,
-    request: Message,
-  ): Promise<Reply> {
+  function through(index: number, context: Admitted, request: Message): Promise<Reply> {
     const layer = middleware[index];
-    if (layer === undefined) return perform(context, operation, request);
-    return layer(context, request, () => through(index + 1, context, operation, request));
+    if (layer === undefined) return perform(context, request);
+    return layer(context, request, () => through(index + 1, context, request));
   }
 
   return {
     hasTenant: (tenant) => directory.get(tenant) !== undefined,
     refuse(refused, thrown) {
       const error = A2AError.from(thrown);
-      createRecorder(observers, refused, newId()).end(error);
+      new Recorder(observers, refused, newId()).end(error);
       return error;
     },
     async call(call) {
       const requestId = newId();
-      const recorder = createRecorder(observers, call, requestId);
+      const recorder = new Recorder(observers, call, requestId);
       try {
-        const { context, operation } = await admit(call, requestId);
+        const principal = (options.authenticate && (await options.authenticate(call))) ?? ANONYMOUS;
+        const context = admit(call, requestId, principal);
         recorder.admitted(context, call.request);
-        const reply = await through(0, context, operation, call.request);
+        const reply = await through(0, context, call.request);
         if (reply.kind === "stream") {
-          return {
-            kind: "stream",
-            headers: reply.headers,
-            events: recorder.stream(reply.events, call.signal),
-          };
+          const { kind, headers } = reply;
+          return { kind, headers, events: recorder.stream(reply.events, call.signal) };
         }
         recorder.answered(reply.message);
         return reply;
@@ -139,9 +115,45 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   };
 }
 
+/** A call that passed all checks. A class, as every call makes one: its signal is made when somebody first asks for it. */
+class Admitted implements CallContext {
+  readonly requestId: string;
+  readonly wire: Wire;
+  readonly method: DescMethod;
+  readonly version: string;
+  readonly entry: AgentEntry;
+  readonly principal: Principal;
+  readonly scope: Scope;
+  readonly extensions: readonly string[];
+  readonly parameters: Parameters;
+  readonly operation: AnyOperation;
+  readonly #call: Call;
+
+  constructor(
+    call: Call,
+    operation: AnyOperation,
+    known: Pick<CallContext, "requestId" | "version" | "entry" | "principal" | "extensions">,
+  ) {
+    this.requestId = known.requestId;
+    this.wire = call.wire;
+    this.method = call.method;
+    this.version = known.version;
+    this.entry = known.entry;
+    this.principal = known.principal;
+    this.scope = { tenant: known.entry.tenant, owner: known.principal.id };
+    this.extensions = known.extensions;
+    this.parameters = call.parameters;
+    this.operation = operation;
+    this.#call = call;
+  }
+
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+}
+
 function tenantOf(request: Message): string {
-  const { tenant } = request as Message & { readonly tenant?: unknown };
-  return typeof tenant === "string" ? tenant : "";
+  return textOf((request as Message & { readonly tenant?: unknown }).tenant);
 }
 
 const REFUSALS = {
@@ -161,86 +173,97 @@ function extensionHeaders(extensions: readonly string[]): ReplyHeaders {
   return extensions.length === 0 ? NO_HEADERS : { [EXTENSIONS_PARAMETER]: extensions.join(", ") };
 }
 
-interface Recorder {
-  admitted(context: CallContext, request: Message): void;
-  /** A unary answer: recorded on the next turn of the event loop, when its binding has encoded it. */
-  answered(message: Message): void;
-  /** The stream, recorded when it is over. */
-  stream(events: AsyncIterable<WireEvent>, signal: AbortSignal): AsyncIterable<WireEvent>;
-  /** A failure; returns the error to send. */
-  end(thrown: unknown): A2AError;
-}
+type Recorded = Pick<Call, "wire" | "traffic"> & { readonly method?: DescMethod };
 
-function createRecorder(
-  observers: readonly CallObserver[],
-  call: { readonly wire: Wire; readonly traffic: Traffic; readonly method?: DescMethod },
-  requestId: string,
-): Recorder {
-  const startedAt = performance.now();
-  const method = call.method?.name ?? "";
-  let tenant = "";
-  let principal = "";
-  let taskId = "";
-  let stream = false;
-  let events = 0;
+/** Gathers what is told of a call once it is over. A class, as every call makes one. */
+class Recorder implements StreamWatcher {
+  readonly #observers: readonly CallObserver[];
+  readonly #call: Recorded;
+  readonly #requestId: string;
+  readonly #startedAt = performance.now();
+  #tenant = "";
+  #principal = "";
+  #taskId = "";
+  #signal: AbortSignal | undefined;
+  #events = 0;
 
-  function record(error: A2AError | undefined): void {
-    const { wire, traffic } = call;
-    for (const observer of observers) {
-      observer.callEnded({
-        requestId,
-        wire,
-        method,
-        tenant,
-        principal,
-        taskId,
-        code: error?.row.code ?? "OK",
-        reason: error?.reason ?? "",
-        durationMs: performance.now() - startedAt,
-        receivedBytes: traffic.received,
-        sentBytes: traffic.sent,
-        stream,
-        events,
-        ...(error?.errorId !== undefined && { errorId: error.errorId }),
-        ...(error?.cause !== undefined && { cause: error.cause }),
-      });
-    }
+  constructor(observers: readonly CallObserver[], call: Recorded, requestId: string) {
+    this.#observers = observers;
+    this.#call = call;
+    this.#requestId = requestId;
   }
 
-  function end(thrown: unknown): A2AError {
+  admitted(context: CallContext, request: Message): void {
+    this.#tenant = context.scope.tenant;
+    this.#principal = context.principal.id;
+    this.#taskId = taskIdOf(request);
+  }
+
+  /** A unary answer: recorded on the next turn of the event loop, when its binding has encoded it. */
+  answered(message: Message): void {
+    if (this.#observers.length === 0) return;
+    this.#taskId ||= taskIdOf(message);
+    setImmediate(recordLater, this);
+  }
+
+  /** The stream, recorded when it is over. */
+  stream(source: AsyncIterable<WireEvent>, signal: AbortSignal): AsyncIterable<WireEvent> {
+    const { wire, method } = this.#call;
+    this.#signal = signal;
+    for (const observer of this.#observers) observer.streamOpened?.(wire, method?.name ?? "");
+    return recorded(source[Symbol.asyncIterator](), this);
+  }
+
+  /** A failure; returns the error to send. */
+  end(thrown: unknown): A2AError {
     const error = A2AError.from(thrown);
-    record(error);
+    this.record(error);
     return error;
   }
 
-  return {
-    admitted(context, request) {
-      tenant = context.scope.tenant;
-      principal = context.principal.id;
-      taskId = taskIdOf(request);
-    },
-    answered(message) {
-      if (observers.length === 0) return;
-      taskId ||= taskIdOf(message);
-      setImmediate(record, undefined);
-    },
-    stream(source, signal) {
-      stream = true;
-      const counting = observers.filter(({ eventSent }) => eventSent !== undefined);
-      for (const observer of observers) observer.streamOpened?.(call.wire, method);
-      return recorded(source[Symbol.asyncIterator](), {
-        event(event) {
-          events += 1;
-          for (const observer of counting) observer.eventSent?.(call.wire);
-          if (events === 1) taskId ||= taskIdOf(event.response);
-        },
-        done: () => setImmediate(record, undefined),
-        left: () => void end(signal.aborted ? endReason(signal) : new A2AError("CANCELLED")),
-        failed: end,
-      });
-    },
-    end,
-  };
+  event(event: WireEvent): void {
+    this.#events += 1;
+    for (const observer of this.#observers) observer.eventSent?.(this.#call.wire);
+    if (this.#events === 1) this.#taskId ||= taskIdOf(event.response);
+  }
+
+  done(): void {
+    setImmediate(recordLater, this);
+  }
+
+  left(): void {
+    this.end(this.#signal?.aborted ? endReason(this.#signal) : new A2AError("CANCELLED"));
+  }
+
+  failed(thrown: unknown): A2AError {
+    return this.end(thrown);
+  }
+
+  record(error?: A2AError): void {
+    const { wire, traffic, method } = this.#call;
+    const record: CallRecord = {
+      requestId: this.#requestId,
+      wire,
+      method: method?.name ?? "",
+      tenant: this.#tenant,
+      principal: this.#principal,
+      taskId: this.#taskId,
+      code: error?.row.code ?? "OK",
+      reason: error?.reason ?? "",
+      durationMs: performance.now() - this.#startedAt,
+      receivedBytes: traffic.received,
+      sentBytes: traffic.sent,
+      stream: this.#signal !== undefined,
+      events: this.#events,
+      errorId: error?.errorId,
+      cause: error?.cause,
+    };
+    for (const observer of this.#observers) observer.callEnded(record);
+  }
+}
+
+function recordLater(recorder: Recorder): void {
+  recorder.record();
 }
 
 interface StreamWatcher {
@@ -291,8 +314,14 @@ function taskIdOf(message: Message): string {
     readonly message?: { readonly taskId?: unknown };
     readonly payload?: { readonly value?: { readonly id?: unknown } };
   };
-  for (const id of [fields.taskId, fields.message?.taskId, fields.payload?.value?.id, fields.id]) {
-    if (typeof id === "string" && id !== "") return id;
-  }
-  return "";
+  return (
+    textOf(fields.taskId) ||
+    textOf(fields.message?.taskId) ||
+    textOf(fields.payload?.value?.id) ||
+    textOf(fields.id)
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
 }

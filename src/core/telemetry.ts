@@ -21,9 +21,9 @@ export interface CallRecord {
   readonly stream: boolean;
   /** Events of a stream; 0 for unary calls. */
   readonly events: number;
-  /** Set when the error was one of ours to look into. */
-  readonly errorId?: string;
-  readonly cause?: unknown;
+  /** Set when the error was one of ours to look into, like `cause`. */
+  readonly errorId: string | undefined;
+  readonly cause: unknown;
 }
 
 /** Who is told about calls: the access log, metrics. Must not throw. */

@@ -5,10 +5,11 @@ import type { AgentCard } from "./schema.js";
 export const EXTENSIONS_PARAMETER = "a2a-extensions";
 
 const MAX_EXTENSIONS = 64;
+const NONE: readonly string[] = Object.freeze([]);
 
 /** URIs of an `A2A-Extensions` value, without repeats. INVALID_ARGUMENT for more than 64. */
 export function parseExtensions(value: string | undefined): readonly string[] {
-  if (value === undefined) return [];
+  if (value === undefined) return NONE;
   const uris = new Set(value.split(",").map((uri) => uri.trim()));
   uris.delete("");
   if (uris.size > MAX_EXTENSIONS) {
@@ -22,7 +23,8 @@ export function parseExtensions(value: string | undefined): readonly string[] {
  * was not requested (specification 3.3.4).
  */
 export function activateExtensions(card: AgentCard, requested: readonly string[]): readonly string[] {
-  const offered = card.capabilities?.extensions ?? [];
+  const offered = card.capabilities?.extensions;
+  if (!offered?.length) return NONE;
   const missing = offered.filter((extension) => extension.required && !requested.includes(extension.uri));
   if (missing.length > 0) {
     const uris = missing.map((extension) => extension.uri).join(", ");

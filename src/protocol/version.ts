@@ -30,6 +30,8 @@ export interface VersionSources {
  * VERSION_NOT_SUPPORTED when it is not in `supported`.
  */
 export function negotiateVersion(sources: VersionSources, supported: readonly string[]): string {
+  if (sources.query === undefined && supported.includes(sources.header ?? ""))
+    return sources.header as string;
   const header = oneOf(sources.header) || undefined;
   const query = sources.query?.trim() || undefined;
   if (header !== undefined && query !== undefined && normal(header) !== normal(query)) {
