@@ -1,16 +1,8 @@
 import { readFileSync } from "node:fs";
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type ParsedNode,
-  parseDocument,
-} from "yaml";
+import type { Node, ParsedNode } from "yaml";
 import type { Problem } from "./problem.js";
 import { isTree, mapTexts, type Path, type Tree } from "./tree.js";
+import { yaml } from "./yaml.js";
 
 /** A YAML or JSON file as it was read. */
 export interface YamlFile {
@@ -42,6 +34,7 @@ export function readYaml(file: string, shown: string): YamlFile {
 }
 
 function parseYaml(text: string, shown: string): YamlFile {
+  const { isAlias, LineCounter, parseDocument } = yaml();
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
@@ -84,6 +77,7 @@ function offsetOf(root: ParsedNode | null, path: Path, resolve: Resolve): number
 }
 
 function step(node: unknown, segment: string | number): { node: unknown; offset: number } | undefined {
+  const { isMap, isScalar, isSeq } = yaml();
   if (isSeq(node)) {
     const item = node.items[Number(segment)] as Node | undefined;
     return item?.range ? { node: item, offset: item.range[0] } : undefined;

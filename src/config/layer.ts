@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { parse } from "yaml";
 import { readProblem, readYaml, settingsOfFile, type YamlFile } from "./file-source.js";
 import { nearest } from "./nearest.js";
 import type { Problem } from "./problem.js";
 import { SHORTHANDS } from "./schema.js";
 import { fileTextOf, isPath, SETTINGS, type Setting, schemaAt } from "./settings.js";
 import { isTree, mapTexts, mergeTrees, type Path, record, type Tree, treeWith } from "./tree.js";
+import { yaml } from "./yaml.js";
 
 /** The settings of one source, paths made absolute and texts from files read in. */
 export interface Layer {
@@ -100,7 +100,7 @@ export function parseAssignment(text: string): FlagValue | undefined {
 
 function parseValue(text: string): unknown {
   try {
-    return parse(text) as unknown;
+    return yaml().parse(text) as unknown;
   } catch {
     return text;
   }
