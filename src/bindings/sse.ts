@@ -48,97 +48,88 @@ export async function sse(events: AsyncIterable<WireEvent>, options: SseOptions)
 }
 
 /** What came of asking the stream for its next event. */
-type News =
-  | { readonly kind: "event"; readonly event: WireEvent }
-  | { readonly kind: "failure"; readonly error: A2AError }
-  | { readonly kind: "end" }
-  | { readonly kind: "nothing yet" };
+type News = WireEvent | A2AError | "end" | "nothing yet";
 
 /** The body: asks for the next event when the client can take it, and shows life while there is none. */
 class SseWriter implements AsyncIterator<string> {
   readonly #events: AsyncIterator<WireEvent>;
   readonly #options: SseOptions;
   readonly #timer: NodeJS.Timeout;
-  readonly #abort = () => this.#interrupt(this.#options.signal.reason);
+  readonly #arrive = (step: IteratorResult<WireEvent>) => this.#tell(step.done ? "end" : step.value);
+  readonly #fail = (thrown: unknown) => this.#tell(A2AError.from(thrown));
+  /** The stream was asked, and what it answers has not been passed on. */
   #asked = false;
+  /** Came while nobody waited. */
   #news: News | undefined;
+  #wake: ((news: News) => void) | undefined;
   #first: string | undefined;
   #closed = false;
-  #wake: (news: News) => void = () => undefined;
 
   constructor(events: AsyncIterator<WireEvent>, options: SseOptions) {
     this.#events = events;
     this.#options = options;
-    this.#timer = setTimeout(() => this.#wake({ kind: "nothing yet" }), options.heartbeatMs ?? 15_000);
-    options.signal.addEventListener("abort", this.#abort, { once: true });
+    this.#timer = setTimeout(() => this.#showLife(), options.heartbeatMs ?? 15_000);
+    options.signal.addEventListener("abort", this, { once: true });
   }
 
   /** Waits for the first event, so that a failure before it can still be a plain error. */
   async start(): Promise<void> {
-    if (this.#options.signal.aborted) this.#abort();
-    const news = await this.#ask();
-    if (news.kind === "failure") throw news.error;
-    if (news.kind === "nothing yet") this.#first = HEARTBEAT;
-    if (news.kind !== "event") return;
+    if (this.#options.signal.aborted) this.handleEvent();
+    const news = await new Promise<News>((resolve) => this.#ask(resolve));
+    if (news instanceof A2AError) throw news;
+    if (news === "nothing yet") this.#first = HEARTBEAT;
+    if (typeof news === "string") return;
     try {
-      this.#first = this.#write(news.event);
+      this.#first = this.#write(news);
     } catch (thrown) {
-      await this.return();
+      void this.return();
       throw A2AError.from(thrown);
     }
   }
 
-  async next(): Promise<IteratorResult<string>> {
-    const text = this.#first ?? (await this.#nextText());
+  next(): Promise<IteratorResult<string>> {
+    const first = this.#first;
     this.#first = undefined;
-    if (text === undefined) return DONE;
-    this.#options.traffic.sent += Buffer.byteLength(text);
-    return { done: false, value: text };
+    if (first !== undefined) return Promise.resolve(this.#piece(first));
+    return new Promise((resolve) => this.#ask((news) => resolve(this.#pieceOf(news))));
   }
 
   /** Ends the reader of the stream, never the run. Does not wait for a reader that is in the middle of something. */
   async return(): Promise<IteratorResult<string>> {
     if (this.#closed) return DONE;
     this.#close();
-    this.#wake({ kind: "end" });
-    // How a reader nobody listens to ends is no news.
-    this.#events.return?.().catch(() => undefined);
+    this.#wake?.("end");
+    this.#leave();
     return DONE;
   }
 
-  /** The client has left, or the gateway ends the stream and says why. */
-  #interrupt(reason: unknown): void {
+  /** The signal has aborted: the client has left, or the gateway ends the stream and says why. */
+  handleEvent(): void {
+    const { reason } = this.#options.signal;
     if (!(reason instanceof A2AError)) {
       void this.return();
       return;
     }
-    this.#asked = true;
-    this.#news = { kind: "failure", error: reason };
-    this.#wake(this.#news);
-    this.#events.return?.().catch(() => undefined);
+    this.#news = undefined; // too late
+    this.#tell(reason);
+    this.#leave();
   }
 
-  async #nextText(): Promise<string | undefined> {
-    const news = await this.#ask();
-    switch (news.kind) {
-      case "event":
-        return this.#writeOrFail(news.event);
-      case "failure":
-        return format(this.#options.failure(news.error));
-      case "nothing yet":
-        return HEARTBEAT;
-      case "end":
-        return undefined;
-    }
-  }
-
-  async #writeOrFail(event: WireEvent): Promise<string> {
+  #pieceOf(news: News): IteratorResult<string> {
+    if (news === "end") return DONE;
+    if (news === "nothing yet") return this.#piece(HEARTBEAT);
+    if (news instanceof A2AError) return this.#piece(format(this.#options.failure(news)));
     try {
-      return this.#write(event);
+      return this.#piece(this.#write(news));
     } catch (thrown) {
-      await this.return();
-      return format(this.#options.failure(A2AError.from(thrown)));
+      void this.return();
+      return this.#piece(format(this.#options.failure(A2AError.from(thrown))));
     }
+  }
+
+  #piece(text: string): IteratorResult<string> {
+    this.#options.traffic.sent += Buffer.byteLength(text);
+    return { done: false, value: text };
   }
 
   #write(event: WireEvent): string {
@@ -146,35 +137,50 @@ class SseWriter implements AsyncIterator<string> {
   }
 
   /** The next event, or "nothing yet" when it takes too long: asking again then goes on waiting for the same one. */
-  async #ask(): Promise<News> {
-    if (this.#closed) return { kind: "end" };
-    if (!this.#asked) this.#pull();
+  #ask(wake: (news: News) => void): void {
+    if (this.#closed) {
+      wake("end");
+      return;
+    }
     this.#timer.refresh();
-    const news = this.#news ?? (await new Promise<News>((resolve) => (this.#wake = resolve)));
-    if (news.kind === "nothing yet") return news;
-    this.#news = undefined;
-    this.#asked = false;
-    if (news.kind !== "event") this.#close();
-    return news;
+    this.#wake = wake;
+    if (this.#news !== undefined) this.#pass(this.#news);
+    else if (!this.#asked) {
+      this.#asked = true;
+      this.#events.next().then(this.#arrive, this.#fail);
+    }
   }
 
-  #pull(): void {
-    this.#asked = true;
-    const arrive = (news: News) => {
-      if (this.#news !== undefined) return; // interrupted meanwhile
-      this.#news = news;
-      this.#wake(news);
-    };
-    this.#events.next().then(
-      (result) => arrive(result.done ? { kind: "end" } : { kind: "event", event: result.value }),
-      (thrown) => arrive({ kind: "failure", error: A2AError.from(thrown) }),
-    );
+  #tell(news: News): void {
+    if (this.#closed || this.#news !== undefined) return; // interrupted meanwhile
+    if (this.#wake === undefined) this.#news = news;
+    else this.#pass(news);
+  }
+
+  #pass(news: News): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    this.#news = undefined;
+    this.#asked = false;
+    if (typeof news === "string" || news instanceof A2AError) this.#close();
+    wake?.(news);
+  }
+
+  #showLife(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.("nothing yet");
+  }
+
+  #leave(): void {
+    // How a reader nobody listens to ends is no news.
+    this.#events.return?.().catch(() => undefined);
   }
 
   #close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener("abort", this.#abort);
+    this.#options.signal.removeEventListener("abort", this);
   }
 }
 
