@@ -14,9 +14,15 @@ export interface PartOptions {
   readonly metadata?: JsonObject;
 }
 
-/** A part with text. */
-export function text(value: string, options: PartOptions = {}): Part {
-  return create(PartSchema, { ...options, content: { case: "text", value } });
+/** A part with text. Written as a literal: this is on the way of every chunk, and `create` would cost it ten times as much. */
+export function text(value: string, { mediaType = "", metadata }: PartOptions = {}): Part {
+  return {
+    $typeName: "lf.a2a.v1.Part",
+    content: { case: "text", value },
+    filename: "",
+    mediaType,
+    ...(metadata !== undefined && { metadata }),
+  };
 }
 
 /**

@@ -61,7 +61,7 @@ function completeCard(init: CardInit): AgentCard {
 
 function toAnswer(reaction: Reaction | Answer, turn: Turn): Answer {
   if (isAnswer(reaction)) return reaction;
-  if (isWork(reaction)) return { kind: "task", work: drive(reaction, turn.task === undefined) };
+  if (isWork(reaction)) return { kind: "task", work: new Drive(reaction, turn.task === undefined) };
   if (isOutcome(reaction)) return { kind: "task", work: ended(reaction) };
   if (reaction === undefined || reaction === null) {
     throw new TypeError(
@@ -96,20 +96,61 @@ async function* ended(outcome: Outcome): AsyncGenerator<Progress, Outcome> {
   return outcome;
 }
 
-/** The author's generator with its short forms written out; a new task that has an artifact is WORKING first. */
-async function* drive(work: Work, isNew: boolean): AsyncGenerator<Progress, Outcome> {
-  let announced = !isNew;
-  try {
-    for (;;) {
-      const step = await work.next();
-      if (step.done) return toOutcome(step.value);
-      const progress = isProgress(step.value) ? step.value : working(step.value);
-      if (!announced && progress.kind === "artifact") yield working();
-      announced = true;
-      yield progress;
+/**
+ * The author's generator with its short forms written out; a new task that has an artifact is WORKING first. An object
+ * of its own, since a generator around the generator would cost every step several promises.
+ */
+class Drive implements AsyncGenerator<Progress, Outcome> {
+  readonly #work: Work;
+  #announced: boolean;
+  /** Waits behind the announcement. */
+  #held: Progress | undefined;
+
+  constructor(work: Work, isNew: boolean) {
+    this.#work = work;
+    this.#announced = !isNew;
+  }
+
+  async next(): Promise<IteratorResult<Progress, Outcome>> {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) return { done: false, value: held };
+    const step = await this.#work.next();
+    try {
+      if (step.done) return { done: true, value: toOutcome(step.value) };
+      return { done: false, value: this.#inOrder(isProgress(step.value) ? step.value : working(step.value)) };
+    } catch (thrown) {
+      await this.#work.return(undefined);
+      throw thrown;
     }
-  } finally {
-    await work.return(undefined);
+  }
+
+  async return(outcome: Outcome | PromiseLike<Outcome>): Promise<IteratorResult<Progress, Outcome>> {
+    await this.#work.return(undefined);
+    return { done: true, value: await outcome };
+  }
+
+  async throw(thrown: unknown): Promise<IteratorResult<Progress, Outcome>> {
+    await this.#work.return(undefined);
+    throw thrown;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#work.return(undefined);
+  }
+
+  #inOrder(progress: Progress): Progress {
+    if (this.#announced || progress.kind !== "artifact") {
+      this.#announced = true;
+      return progress;
+    }
+    this.#announced = true;
+    this.#held = progress;
+    return working();
   }
 }
 

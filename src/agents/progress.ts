@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { ArtifactSchema, TaskState } from "../protocol/schema.js";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type Artifact, TaskState } from "../protocol/schema.js";
 import type { Outcome, Progress } from "./agent.js";
 import { type Content, partsOf } from "./content.js";
 
@@ -43,13 +43,17 @@ export function authPending(content: Content, options: StatusOptions = {}): Prog
 
 /** Progress: an artifact, or one piece of it. */
 export function artifact(content: Content, options: ChunkOptions = {}): Progress {
-  const { id = randomUUID(), append = false, lastChunk = true, extensions = [], ...rest } = options;
-  const made = create(ArtifactSchema, {
-    ...rest,
+  const { id = randomUUID(), append = false, lastChunk = true, metadata } = options;
+  const { name = "", description = "", extensions = [] } = options;
+  const made: Artifact = {
+    $typeName: "lf.a2a.v1.Artifact",
     artifactId: id,
+    name,
+    description,
     parts: partsOf(content),
     extensions: [...extensions],
-  });
+    ...(metadata !== undefined && { metadata }),
+  };
   return { kind: "artifact", artifact: made, append, lastChunk };
 }
 
