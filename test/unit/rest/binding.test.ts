@@ -159,7 +159,7 @@ describe("a call", () => {
     expect(call).toMatchObject({ wire: "rest", queryVersion: "1.0", request: { tenant: "acme", id: "t1" } });
     expect(call?.method.name).toBe("GetTask");
     expect(call?.parameters("a2a-extensions")).toBe("urn:x");
-    expect(call && "addressTenant" in call).toBe(false);
+    expect(call?.addressTenant).toBeUndefined();
   });
 
   test("counts its bytes", async () => {
