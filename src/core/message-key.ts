@@ -6,12 +6,12 @@ import { type Message, MessageSchema } from "../protocol/schema.js";
 import type { MessageKey, Scope } from "../stores/task-store.js";
 
 /**
- * The key under which a send is remembered. Anonymous callers share one owner, so there the content is part of
- * the key: an equal id with other content is another message, not a conflict.
+ * The key under which a send is remembered. Anonymous callers share one owner, so there the digest, of the id as of
+ * all the rest, is the key: an equal id with other content is another message, not a conflict.
  */
 export function messageKeyOf(scope: Scope, message: Message): MessageKey {
   const digest = digestOf(message);
-  return { messageId: scope.owner === "" ? `${digest}:${message.messageId}` : message.messageId, digest };
+  return { messageId: scope.owner === "" ? digest : message.messageId, digest };
 }
 
 /** SHA-256 of a message's content, the same on every wire: JSON objects inside have no order. */

@@ -15,7 +15,7 @@ export interface MessageKeys {
 }
 
 interface KeyRow {
-  readonly digest: string;
+  readonly digest: string | null;
   readonly task_id: string | null;
   readonly answer: Uint8Array | null;
 }
@@ -30,31 +30,40 @@ export function createMessageKeys(db: Database, now: () => number): MessageKeys 
     `SELECT digest, task_id, answer FROM message_keys k WHERE ${LIVE_KEY}`,
   );
   const insert = db.prepare<
-    [number, string, string, number, number | null, string | null, Uint8Array | null]
-  >("INSERT OR REPLACE INTO message_keys VALUES (?, ?, ?, ?, ?, ?, ?)");
+    [number, string, string | null, number, number | null, string | null, Uint8Array | null]
+  >(
+    `INSERT OR REPLACE INTO message_keys (scope, message_id, digest, recorded_ms, task, task_id, answer)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
   const remove = db.prepare<[number, number]>(
-    `DELETE FROM message_keys WHERE (scope, message_id) IN
-     (SELECT scope, message_id FROM message_keys WHERE recorded_ms < ? ORDER BY recorded_ms LIMIT ?)`,
+    `DELETE FROM message_keys WHERE number IN
+     (SELECT number FROM (SELECT number, recorded_ms FROM message_keys ORDER BY number LIMIT ?)
+      WHERE recorded_ms < ?)`,
   );
   const nowMs = () => Math.trunc(now());
   return {
     has: (scope, { messageId }) => exists.get(scope, messageId) !== undefined,
-    addTask(scope, { messageId, digest }, task, taskId) {
-      insert.run(scope, messageId, digest, nowMs(), task, taskId, null);
+    addTask(scope, key, task, taskId) {
+      insert.run(scope, key.messageId, ownDigest(key), nowMs(), task, taskId, null);
     },
-    addAnswer(scope, { messageId, digest }, answer) {
-      insert.run(scope, messageId, digest, nowMs(), null, null, answer);
+    addAnswer(scope, key, answer) {
+      insert.run(scope, key.messageId, ownDigest(key), nowMs(), null, null, answer);
     },
     find(scope, messageId) {
       const row = select.get(scope, messageId);
-      return row && toRecord(row);
+      return row && toRecord(messageId, row);
     },
-    expire: (beforeMs, limit) => remove.run(beforeMs, limit).changes,
+    expire: (beforeMs, limit) => remove.run(limit, beforeMs).changes,
   };
 }
 
+function ownDigest({ messageId, digest }: MessageKey): string | null {
+  return digest === messageId ? null : digest;
+}
+
 /** A row has a task's id or an answer. */
-function toRecord({ digest, task_id, answer }: KeyRow): MessageRecord {
-  if (task_id !== null) return { kind: "task", digest, taskId: task_id };
-  return { kind: "answer", digest, answer: fromStored(MessageSchema, answer as Uint8Array) };
+function toRecord(messageId: string, row: KeyRow): MessageRecord {
+  const digest = row.digest ?? messageId;
+  if (row.task_id !== null) return { kind: "task", digest, taskId: row.task_id };
+  return { kind: "answer", digest, answer: fromStored(MessageSchema, row.answer as Uint8Array) };
 }

@@ -10,7 +10,8 @@ import type { Database } from "better-sqlite3";
  *   `plain_seq` is the seq of its last entry that is no artifact update.
  * - `snapshots`: two halves of one protobuf Task, so that a list without artifacts need not read them.
  * - `scope_counts`: scope 0 counts all scopes.
- * - `message_keys`: of a task (by number and id) or of an answer.
+ * - `message_keys`: of a task (by number and id) or of an answer. Message ids come in no order, so they are in an
+ *   index of little more than themselves; `number` grows with the time. No `digest`: the message id is the digest.
  * - `garbage`: deleted tasks whose entries are still to be cleared away.
  */
 const STEPS: readonly string[] = [
@@ -59,16 +60,16 @@ const STEPS: readonly string[] = [
   ) STRICT;
 
   CREATE TABLE message_keys (
+    number INTEGER PRIMARY KEY,
     scope INTEGER NOT NULL,
     message_id TEXT NOT NULL,
-    digest TEXT NOT NULL,
+    digest TEXT,
     recorded_ms INTEGER NOT NULL,
     task INTEGER,
     task_id TEXT,
     answer BLOB,
-    PRIMARY KEY (scope, message_id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX message_keys_by_age ON message_keys (recorded_ms);
+    UNIQUE (scope, message_id)
+  ) STRICT;
 
   CREATE TABLE scope_counts (
     scope INTEGER NOT NULL,

@@ -36,9 +36,10 @@ export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
   function writeTask(write: EncodedTaskWrite): CommitResult {
     const scope = scopes.findOrAdd(write.scope);
     if (write.messageKey && keys.has(scope, write.messageKey)) return { kind: "conflict", on: "message" };
-    const known = tasks.find(scope, write.taskId);
+    const known = write.expectedSeq === 0 ? undefined : tasks.find(scope, write.taskId);
     if ((known?.seq ?? 0) !== write.expectedSeq) return { kind: "conflict", on: "seq" };
     const number = known ? tasks.update(scope, known, write) : tasks.insert(scope, write);
+    if (number === undefined) return { kind: "conflict", on: "seq" };
     if (known && write.plainSeq !== undefined) counters.remove({ ...known, scope });
     if (!known || write.plainSeq !== undefined) counters.add({ ...write, scope });
     logs.append(number, write);
@@ -84,19 +85,21 @@ function createTaskRows(db: Database) {
      FROM tasks t WHERE t.scope = ? AND t.id = ?`,
   );
   const insert = db.prepare<[number, string, number, string, string, number, number, number]>(
-    "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (scope, id) DO NOTHING",
   );
   const update = db.prepare<[string, number, number, number, number, string]>(
     "UPDATE tasks SET context = ?, state = ?, status_ms = ?, plain_seq = ? WHERE scope = ? AND id = ?",
   );
   return {
     find: (scope: number, id: string) => select.get(scope, id),
+    /** The new task's number; undefined when there is one with this id already. */
     insert(
       scope: number,
       { taskId, scope: { tenant }, context, state, statusMs, plainSeq = 0 }: EncodedTaskWrite,
-    ) {
+    ): number | undefined {
+      const { changes } = insert.run(scope, taskId, last + 1, tenant, context, state, statusMs, plainSeq);
+      if (changes === 0) return undefined;
       last += 1;
-      insert.run(scope, taskId, last, tenant, context, state, statusMs, plainSeq);
       return last;
     },
     /** Artifact updates change nothing in the row. */
