@@ -1,4 +1,5 @@
 import { endReason } from "../protocol/ending.js";
+import type { EventIterator } from "../protocol/event.js";
 
 const DONE = { done: true, value: undefined } as const;
 
@@ -6,8 +7,11 @@ const DONE = { done: true, value: undefined } as const;
  * Reads a stream until it ends, fails, or the signal aborts: then a waiting `next` rejects with the reason at
  * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.
  */
-export function readUntilAborted<T>(events: AsyncIterable<T>, signal: AbortSignal): AsyncIterableIterator<T> {
-  const source = events[Symbol.asyncIterator]();
+export function readUntilAborted<T>(
+  events: AsyncIterable<T>,
+  signal: AbortSignal,
+): AsyncIterableIterator<T> & EventIterator<T> {
+  const source: EventIterator<T> = events[Symbol.asyncIterator]();
   let interrupt: (() => void) | undefined;
   let open = true;
   let aborted = false;
@@ -31,6 +35,14 @@ export function readUntilAborted<T>(events: AsyncIterable<T>, signal: AbortSigna
   return {
     [Symbol.asyncIterator]() {
       return this;
+    },
+    take() {
+      try {
+        return open ? source.take?.() : undefined;
+      } catch (thrown) {
+        close();
+        throw thrown;
+      }
     },
     next() {
       if (!open) return ended();

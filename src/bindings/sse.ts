@@ -1,6 +1,6 @@
 import type { ReplyHeaders, Traffic } from "../core/context.js";
 import { A2AError } from "../errors.js";
-import type { WireEvent } from "../protocol/event.js";
+import type { EventIterator, WireEvent } from "../protocol/event.js";
 import type { HttpResponse } from "./http.js";
 
 /** One event as the client sees it. */
@@ -30,6 +30,9 @@ const HEADERS = {
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
 };
+/** Events that are written at once, if they are there already, and the length of text that is enough. */
+const BATCH = 16;
+const BATCH_LENGTH = 16_384;
 const HEARTBEAT = ":\n\n";
 const DONE = { done: true, value: undefined } as const;
 
@@ -52,7 +55,7 @@ type News = WireEvent | A2AError | "end" | "nothing yet";
 
 /** The body: asks for the next event when the client can take it, and shows life while there is none. */
 class SseWriter implements AsyncIterator<string> {
-  readonly #events: AsyncIterator<WireEvent>;
+  readonly #events: EventIterator;
   readonly #options: SseOptions;
   readonly #timer: NodeJS.Timeout;
   readonly #arrive = (step: IteratorResult<WireEvent>) => this.#tell(step.done ? "end" : step.value);
@@ -65,7 +68,7 @@ class SseWriter implements AsyncIterator<string> {
   #first: string | undefined;
   #closed = false;
 
-  constructor(events: AsyncIterator<WireEvent>, options: SseOptions) {
+  constructor(events: EventIterator, options: SseOptions) {
     this.#events = events;
     this.#options = options;
     this.#timer = setTimeout(() => this.#showLife(), options.heartbeatMs ?? 15_000);
@@ -119,12 +122,18 @@ class SseWriter implements AsyncIterator<string> {
     if (news === "end") return DONE;
     if (news === "nothing yet") return this.#piece(HEARTBEAT);
     if (news instanceof A2AError) return this.#piece(format(this.#options.failure(news)));
+    let text = "";
     try {
-      return this.#piece(this.#write(news));
+      let event: WireEvent | undefined = news;
+      for (let count = 1; event !== undefined; count += 1) {
+        text += this.#write(event);
+        event = count < BATCH && text.length < BATCH_LENGTH ? this.#events.take?.() : undefined;
+      }
     } catch (thrown) {
       void this.return();
-      return this.#piece(format(this.#options.failure(A2AError.from(thrown))));
+      text += format(this.#options.failure(A2AError.from(thrown)));
     }
+    return this.#piece(text);
   }
 
   #piece(text: string): IteratorResult<string> {

@@ -2,7 +2,7 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { AgentDirectory, AgentEntry, Principal } from "../agents/agent.js";
 import { A2AError, invalidField } from "../errors.js";
 import { endReason } from "../protocol/ending.js";
-import type { WireEvent } from "../protocol/event.js";
+import type { EventIterator, WireEvent } from "../protocol/event.js";
 import { activateExtensions, EXTENSIONS_PARAMETER, parseExtensions } from "../protocol/extensions.js";
 import { newId } from "../protocol/ids.js";
 import { checkRequired } from "../protocol/required.js";
@@ -275,9 +275,20 @@ interface StreamWatcher {
 }
 
 /** Passes a stream on and tells how it went, once. A plain object: a generator would cost every event an extra turn. */
-function recorded(source: AsyncIterator<WireEvent>, watcher: StreamWatcher): AsyncIterable<WireEvent> {
+function recorded(source: EventIterator, watcher: StreamWatcher): AsyncIterable<WireEvent> {
   let over = false;
-  const iterator: AsyncIterator<WireEvent> = {
+  const iterator: EventIterator = {
+    take() {
+      if (over) return undefined;
+      try {
+        const event = source.take?.();
+        if (event !== undefined) watcher.event(event);
+        return event;
+      } catch (thrown) {
+        over = true;
+        throw watcher.failed(thrown);
+      }
+    },
     async next() {
       try {
         const step = await source.next();

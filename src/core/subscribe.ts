@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
 import type { Entry } from "../protocol/entry.js";
-import { WireEvent } from "../protocol/event.js";
+import { type EventIterator, WireEvent } from "../protocol/event.js";
 import { checkId } from "../protocol/ids.js";
 import { StreamResponseSchema, type SubscribeToTaskRequest, type Task } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
@@ -47,14 +47,14 @@ export function eventsOf(
   entries: LogReader,
   ends: (entry: Entry) => boolean,
   seen = 0,
-): AsyncIterableIterator<WireEvent, undefined> {
+): EventReader {
   return new EventReader(lead, entries, ends, seen);
 }
 
 const DONE = { done: true, value: undefined } as const;
 
 /** No generator: each would cost every event a promise or two. */
-class EventReader implements AsyncIterableIterator<WireEvent, undefined> {
+export class EventReader implements EventIterator {
   #lead: readonly WireEvent[];
   readonly #entries: LogReader;
   readonly #ends: (entry: Entry) => boolean;
@@ -73,11 +73,11 @@ class EventReader implements AsyncIterableIterator<WireEvent, undefined> {
   }
 
   async next(): Promise<IteratorResult<WireEvent, undefined>> {
-    let event = this.#leading() ?? this.#ready();
+    let event = this.take();
     while (event === undefined && !this.#over) {
       const step = await this.#entries.next();
       if (step.done) return DONE;
-      event = this.#eventOf(step.value) ?? this.#ready();
+      event = this.#eventOf(step.value) ?? this.take();
     }
     return event === undefined ? DONE : { done: false, value: event };
   }
@@ -97,8 +97,9 @@ class EventReader implements AsyncIterableIterator<WireEvent, undefined> {
     return event;
   }
 
-  /** The next event if it is there already. */
-  #ready(): WireEvent | undefined {
+  take(): WireEvent | undefined {
+    const lead = this.#leading();
+    if (lead !== undefined) return lead;
     while (!this.#over) {
       const entry = this.#entries.take();
       if (entry === undefined) return undefined;

@@ -73,3 +73,9 @@ function taskIdOf({ payload }: StreamResponse): string {
       return payload.value.taskId;
   }
 }
+
+/** Reads a stream; what is there already comes without a promise. */
+export interface EventIterator<T = WireEvent> extends AsyncIterator<T> {
+  /** The next event if it is there already. Throws as `next` rejects. Not while a `next` is waiting. */
+  take?(): T | undefined;
+}

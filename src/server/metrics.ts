@@ -1,4 +1,5 @@
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Wire } from "../core/context.js";
 import type { CallObserver } from "../core/telemetry.js";
 import { TaskState } from "../protocol/schema.js";
 import type { TaskStore } from "../stores/task-store.js";
@@ -59,11 +60,17 @@ export async function createMetrics(): Promise<Metrics> {
     buckets: DURATION_BUCKETS,
     registers,
   });
-  const events = new prom.Counter({
+  /** Events since the last scrape: a counter looks its labels up at every step. */
+  const sent = new Map<Wire, number>();
+  new prom.Counter({
     name: "switchyard_stream_events_total",
     help: "Events sent on streams.",
     labelNames: ["wire"],
     registers,
+    collect() {
+      for (const [wire, count] of sent) this.inc({ wire }, count);
+      sent.clear();
+    },
   });
   const streams = new prom.Gauge({
     name: "switchyard_open_streams",
@@ -78,7 +85,7 @@ export async function createMetrics(): Promise<Metrics> {
     registers,
   });
   return {
-    observer: observer({ calls, durations, events, streams }),
+    observer: observer({ calls, durations, sent, streams }),
     watch: (sources) => gauges(prom, registry, sources),
     timed: (store) => withCommit(store, timedCommit(store, commits)),
     contentType: registry.contentType,
@@ -89,14 +96,14 @@ export async function createMetrics(): Promise<Metrics> {
 interface CallMetrics {
   readonly calls: Counter<(typeof CALL_LABELS)[number]>;
   readonly durations: Histogram<"wire" | "method">;
-  readonly events: Counter<"wire">;
+  readonly sent: Map<Wire, number>;
   readonly streams: Gauge<"wire">;
 }
 
-function observer({ calls, durations, events, streams }: CallMetrics): CallObserver {
+function observer({ calls, durations, sent, streams }: CallMetrics): CallObserver {
   return {
     streamOpened: (wire) => streams.inc({ wire }),
-    eventSent: (wire) => events.inc({ wire }),
+    eventSent: (wire) => sent.set(wire, (sent.get(wire) ?? 0) + 1),
     callEnded({ wire, method, tenant, code, durationMs, stream }) {
       calls.inc({ wire, method, tenant, code });
       durations.observe({ wire, method }, durationMs / 1000);

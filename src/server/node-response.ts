@@ -6,8 +6,8 @@ import type { NodeRequest, NodeResponse } from "./node-request.js";
 type Pieces = Exclude<HttpResponse["body"], string | Uint8Array | undefined>;
 type Whole = Exclude<HttpResponse["body"], Pieces>;
 
-/** Pieces of one body that are written before other connections get a turn. */
-const BURST = 16;
+/** Pieces of one body that are written before other connections get a turn; a piece may hold several events. */
+const BURST = 4;
 
 /**
  * Writes a response, with backpressure. Settles when all of it is handed to Node or the client has left (at once,

@@ -1,13 +1,16 @@
 import type { ServerDuplexStream, ServerWritableStream } from "@grpc/grpc-js";
 import { A2AError } from "../../errors.js";
+import type { EventIterator } from "../../protocol/event.js";
 import { readUntilAborted } from "../reader.js";
 import { toGrpcStatus } from "./status.js";
 
 /** A call that answers with a stream. */
 export type StreamCall = ServerWritableStream<Buffer, Buffer> | ServerDuplexStream<Buffer, Buffer>;
 
-/** Messages of one stream that are written before other calls get a turn. */
-const BURST = 16;
+/** Messages that are written without a promise if they are there already. */
+const BATCH = 16;
+/** Batches of one stream that are written before other calls get a turn. */
+const BURST = 4;
 
 /** How a stream is written. */
 export interface WriteOptions<T> {
@@ -29,7 +32,7 @@ export async function writeAll<T>(
     for (let count = 1; ; count++) {
       const step = await reader.next();
       if (step.done) break;
-      if (!call.write(encode(step.value))) await drained(call, signal);
+      if (!writeReady(call, step.value, reader, encode)) await drained(call, signal);
       else if (count % BURST === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     call.end();
@@ -37,6 +40,22 @@ export async function writeAll<T>(
     await reader.return?.();
     fail(call, A2AError.from(thrown));
   }
+}
+
+/** Writes a message and those that are there behind it; false when the client must read before more is written. */
+function writeReady<T>(
+  call: StreamCall,
+  first: T,
+  reader: EventIterator<T>,
+  encode: (message: T) => Buffer,
+): boolean {
+  let hasRoom = call.write(encode(first));
+  for (let count = 1; hasRoom && count < BATCH; count += 1) {
+    const message = reader.take?.();
+    if (message === undefined) return true;
+    hasRoom = call.write(encode(message));
+  }
+  return hasRoom;
 }
 
 /** Ends a stream with an error. (For grpc-js the event is the way to do so; it does not destroy the stream.) */

@@ -1,5 +1,5 @@
 import type { Reply } from "../../core/context.js";
-import type { WireEvent } from "../../protocol/event.js";
+import type { EventIterator, WireEvent } from "../../protocol/event.js";
 import { toRestBody } from "../../protocol/status.js";
 import type { HttpResponse } from "../http.js";
 import { type SseFrame, sse } from "../sse.js";
@@ -28,8 +28,16 @@ export function streamResponse(
 
 /** The same events; `ended` is called once when they are over or their reader leaves. */
 export function watchEnd<T>(events: AsyncIterable<T>, ended: () => void): AsyncIterable<T> {
-  const source = events[Symbol.asyncIterator]();
-  const iterator: AsyncIterator<T> = {
+  const source: EventIterator<T> = events[Symbol.asyncIterator]();
+  const iterator: EventIterator<T> = {
+    take() {
+      try {
+        return source.take?.();
+      } catch (thrown) {
+        ended();
+        throw thrown;
+      }
+    },
     async next() {
       try {
         const step = await source.next();
