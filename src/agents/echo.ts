@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { AgentCardSchema, ArtifactSchema, type Message, TaskState } from "../protocol/schema.js";
+import { AgentCardSchema, type Artifact, type Message, TaskState } from "../protocol/schema.js";
 import type { Agent, Outcome, Progress } from "./agent.js";
 
 const ECHO_CARD = create(AgentCardSchema, {
@@ -32,7 +32,14 @@ export function createEchoAgent(): Agent {
 
 async function* echo(message: Message): AsyncGenerator<Progress, Outcome> {
   yield { kind: "status", state: TaskState.WORKING };
-  const artifact = create(ArtifactSchema, { artifactId: "echo", name: "echo", parts: message.parts });
+  const artifact: Artifact = {
+    $typeName: "lf.a2a.v1.Artifact",
+    artifactId: "echo",
+    name: "echo",
+    description: "",
+    parts: message.parts,
+    extensions: [],
+  };
   yield { kind: "artifact", artifact, append: false, lastChunk: true };
   return { state: TaskState.COMPLETED };
 }

@@ -1,9 +1,8 @@
-import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
 import type { Entry } from "../protocol/entry.js";
 import { type EventIterator, WireEvent } from "../protocol/event.js";
 import { checkId } from "../protocol/ids.js";
-import { StreamResponseSchema, type SubscribeToTaskRequest, type Task } from "../protocol/schema.js";
+import type { SubscribeToTaskRequest, Task } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { Snapshot, TaskStore } from "../stores/task-store.js";
 import type { CallContext } from "./context.js";
@@ -38,7 +37,8 @@ function parseEventId(taskId: string, id: string): number | undefined {
 
 /** The leading Task of a stream, at the number it is true at. */
 export function taskEvent(task: Task, number: number): WireEvent {
-  return WireEvent.of(create(StreamResponseSchema, { payload: { case: "task", value: task } }), number);
+  const response = { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } } as const;
+  return WireEvent.of(response, number);
 }
 
 /** The wire events among entries, up to and with the one that `ends`; of those in the log only what comes after number `seen`. */
