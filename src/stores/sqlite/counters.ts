@@ -1,9 +1,8 @@
 import type { Database } from "better-sqlite3";
 import { ALL_SCOPES } from "./scopes.js";
 
-/** Where one task is counted. */
+/** Where one task is counted within its scope. */
 export interface CountedTask {
-  readonly scope: number;
   readonly context: string;
   readonly state: number;
 }
@@ -16,8 +15,8 @@ export interface StateCount {
 
 /** Numbers of tasks by scope, context and state. Changes gather in memory and are written once per transaction. */
 export interface Counters {
-  add(task: CountedTask): void;
-  remove(task: CountedTask): void;
+  add(scope: number, task: CountedTask): void;
+  remove(scope: number, task: CountedTask): void;
   /** Writes what gathered; the last step of a transaction. */
   write(): void;
   /** Drops what gathered in a transaction that was rolled back. */
@@ -27,6 +26,7 @@ export interface Counters {
 }
 
 interface Change extends CountedTask {
+  readonly scope: number;
   by: number;
 }
 
@@ -36,10 +36,10 @@ export function createCounters(db: Database): Counters {
   const scopeChanges = new Map<string, Change>();
   const contextChanges = new Map<string, Change>();
 
-  function change(task: CountedTask, by: number): void {
-    gather(scopeChanges, `${task.scope}:${task.state}`, task, by);
-    gather(scopeChanges, `${ALL_SCOPES}:${task.state}`, { ...task, scope: ALL_SCOPES }, by);
-    gather(contextChanges, `${task.scope}:${task.state}:${task.context}`, task, by);
+  function change(scope: number, { context, state }: CountedTask, by: number): void {
+    gather(scopeChanges, `${scope}:${state}`, { scope, context, state, by });
+    gather(scopeChanges, `${ALL_SCOPES}:${state}`, { scope: ALL_SCOPES, context, state, by });
+    gather(contextChanges, `${scope}:${state}:${context}`, { scope, context, state, by });
   }
 
   function forget(): void {
@@ -48,8 +48,8 @@ export function createCounters(db: Database): Counters {
   }
 
   return {
-    add: (task) => change(task, 1),
-    remove: (task) => change(task, -1),
+    add: (scope, task) => change(scope, task, 1),
+    remove: (scope, task) => change(scope, task, -1),
     write() {
       for (const each of scopeChanges.values()) if (each.by !== 0) scopes.change(each);
       for (const each of contextChanges.values()) if (each.by !== 0) contexts.change(each);
@@ -60,10 +60,10 @@ export function createCounters(db: Database): Counters {
   };
 }
 
-function gather(changes: Map<string, Change>, key: string, task: CountedTask, by: number): void {
+function gather(changes: Map<string, Change>, key: string, change: Change): void {
   const known = changes.get(key);
-  if (known) known.by += by;
-  else changes.set(key, { ...task, by });
+  if (known) known.by += change.by;
+  else changes.set(key, change);
 }
 
 function createScopeCounts(db: Database) {

@@ -66,7 +66,7 @@ function createHiding({ db, counters }: ExpiryOptions) {
     for (const row of rows) {
       add.run(row.number, row.scope);
       remove.run(row.scope, row.id);
-      counters.remove(row);
+      counters.remove(row.scope, row);
     }
     counters.write();
     return rows.length;

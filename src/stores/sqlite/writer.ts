@@ -40,8 +40,8 @@ export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
     if ((known?.seq ?? 0) !== write.expectedSeq) return { kind: "conflict", on: "seq" };
     const number = known ? tasks.update(scope, known, write) : tasks.insert(scope, write);
     if (number === undefined) return { kind: "conflict", on: "seq" };
-    if (known && write.plainSeq !== undefined) counters.remove({ ...known, scope });
-    if (!known || write.plainSeq !== undefined) counters.add({ ...write, scope });
+    if (known && write.plainSeq !== undefined) counters.remove(scope, known);
+    if (!known || write.plainSeq !== undefined) counters.add(scope, write);
     logs.append(number, write);
     if (write.snapshot) logs.snapshot(number, write, write.snapshot);
     if (write.messageKey) keys.addTask(scope, write.messageKey, number, write.taskId);
