@@ -14,8 +14,8 @@ export interface HttpListenerOptions {
   /** Looked at before the bindings. */
   readonly mounts?: readonly Mount[];
   /**
-   * Who serves what no binding takes: card, health, metrics, documents. Asked for when the first such request arrives,
-   * and again only after a failure. Unset: nothing else is there.
+   * Who serves what no binding takes: card, health, metrics, documents. Asked for once, when the first such request
+   * arrives. Unset: nothing else is there.
    */
   readonly pages?: () => Promise<RequestListener>;
   /** Default: no page of another origin may read answers. */
@@ -74,10 +74,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
           for (const [name, value] of Object.entries(extraHeaders(req))) res.setHeader(name, value);
           show(req, res);
         })
-        .catch((thrown) => {
-          pages = undefined; // the next request tries again
-          answer(req, res, Promise.reject(thrown));
-        });
+        .catch((thrown) => answer(req, res, Promise.reject(thrown)));
     }
   };
   return { serve, drain: open.drain, busy: open.busy, interrupt: open.interrupt, idle: open.idle };
