@@ -275,6 +275,7 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
     ...(options.tls && { tls: options.tls }),
   });
   let loading: NodeJS.Timeout | undefined;
+  const failed = (thrown: unknown) => report(A2AError.from(thrown));
   const metricsAddress = typeof options.metrics === "object" ? options.metrics : undefined;
   const metricsHost =
     metrics &&
@@ -303,7 +304,7 @@ function createPorts(options: GatewayOptions, core: Core, live: Live): Ports {
     },
     open() {
       sides.health.setServing(true);
-      loading = setTimeout(() => void loadPages().catch(() => undefined), PAGES_AFTER_MS).unref();
+      loading = setTimeout(() => void loadPages().catch(failed), PAGES_AFTER_MS).unref();
     },
     async drain(graceMs) {
       clearTimeout(loading);

@@ -103,6 +103,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         recorder.admitted(context, call.request);
         const reply = await through(0, context, call.request);
         if (reply.kind === "stream") {
+          if (call.signal.aborted) throw abandoned(reply.events, call.signal);
           const { kind, headers } = reply;
           return { kind, headers, events: recorder.stream(reply.events, call.signal) };
         }
@@ -113,6 +114,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       }
     },
   };
+}
+
+/** For a stream that came when its caller had left already: nobody would read or end it. */
+function abandoned(events: AsyncIterable<WireEvent>, signal: AbortSignal): A2AError {
+  events[Symbol.asyncIterator]()
+    .return?.()
+    .catch(() => undefined); // how it ends is no news
+  return endReason(signal);
 }
 
 /** A call that passed all checks. A class, as every call makes one: its signal is made when somebody first asks for it. */

@@ -95,6 +95,7 @@ export function createLog(options: LogOptions): Log {
       for (const reader of readers.get(logKey(scope, taskId)) ?? []) reader.fail(error);
     },
     async recheck() {
+      recent.clear();
       let told = 0;
       for (const reader of [...readers.values()].flatMap((set) => [...set])) {
         reader.wake();

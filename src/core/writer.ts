@@ -62,6 +62,7 @@ export class TaskWriter {
   #durableSeq: number;
   #snapshotSeq: number;
   #flushing = false;
+  #begun = false;
   #failure: A2AError | undefined;
   #onFailure: ((failure: A2AError) => void) | undefined;
 
@@ -157,10 +158,15 @@ export class TaskWriter {
     return batch;
   }
 
-  /** Writes what has gathered until nothing is left. Everything that an agent does without waiting goes into one commit. */
+  /**
+   * Writes what has gathered until nothing is left. Everything that an agent does without waiting goes into one commit.
+   * Only the first comes before the next turn of the event loop: with a store that answers at once, an agent that
+   * never waits would else leave no turn to anybody.
+   */
   async #flush(): Promise<void> {
     this.#flushing = true;
-    await new Promise<void>(process.nextTick);
+    await new Promise<void>(this.#begun ? setImmediate : process.nextTick);
+    this.#begun = true;
     try {
       for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift())
         await this.#commit(batch);
