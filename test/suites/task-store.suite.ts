@@ -371,6 +371,16 @@ export function taskStoreSuite(name: string, open: OpenStore): void {
         expect(await store.byMessage(scope, "m1")).toBeUndefined();
       });
 
+      it("forgets old keys behind younger ones, as a clock leaves them that was put back", async () => {
+        nowMs = 10_000;
+        for (const messageId of ["m0", "m1", "m2"]) await put(messageId, { messageId });
+        nowMs = 1_000;
+        for (const messageId of ["m3", "m4"]) await put(messageId, { messageId });
+        expect(await store.expireKeys(5_000, 2)).toBe(2);
+        expect(await store.byMessage(scope, "m0")).toBeDefined();
+        expect(await store.byMessage(scope, "m3")).toBeUndefined();
+      });
+
       it("forgets keys by age, the oldest first and at most so many, and leaves their tasks", async () => {
         for (const [index, messageId] of ["m0", "m1", "m2", "m3"].entries()) {
           nowMs = 100 + index;

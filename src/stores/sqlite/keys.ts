@@ -37,8 +37,7 @@ export function createMessageKeys(db: Database, now: () => number): MessageKeys 
   );
   const remove = db.prepare<[number, number]>(
     `DELETE FROM message_keys WHERE number IN
-     (SELECT number FROM (SELECT number, recorded_ms FROM message_keys ORDER BY number LIMIT ?)
-      WHERE recorded_ms < ?)`,
+     (SELECT number FROM message_keys WHERE recorded_ms < ? ORDER BY recorded_ms LIMIT ?)`,
   );
   const nowMs = () => Math.trunc(now());
   return {
@@ -53,7 +52,7 @@ export function createMessageKeys(db: Database, now: () => number): MessageKeys 
       const row = select.get(scope, messageId);
       return row && toRecord(messageId, row);
     },
-    expire: (beforeMs, limit) => remove.run(limit, beforeMs).changes,
+    expire: (beforeMs, limit) => remove.run(beforeMs, limit).changes,
   };
 }
 

@@ -11,7 +11,7 @@ import type { Database } from "better-sqlite3";
  * - `snapshots`: two halves of one protobuf Task, so that a list without artifacts need not read them.
  * - `scope_counts`: scope 0 counts all scopes.
  * - `message_keys`: of a task (by number and id) or of an answer. Message ids come in no order, so they are in an
- *   index of little more than themselves; `number` grows with the time. No `digest`: the message id is the digest.
+ *   index of little more than themselves. No `digest`: the message id is the digest.
  * - `garbage`: deleted tasks whose entries are still to be cleared away.
  */
 const STEPS: readonly string[] = [
@@ -70,6 +70,7 @@ const STEPS: readonly string[] = [
     answer BLOB,
     UNIQUE (scope, message_id)
   ) STRICT;
+  CREATE INDEX message_keys_by_age ON message_keys (recorded_ms);
 
   CREATE TABLE scope_counts (
     scope INTEGER NOT NULL,
