@@ -14,8 +14,10 @@ export interface PartOptions {
   readonly metadata?: JsonObject;
 }
 
-/** A part with text. Written as a literal: this is on the way of every chunk, and `create` would cost it ten times as much. */
-export function text(value: string, { mediaType = "", metadata }: PartOptions = {}): Part {
+/** A part with text. */
+export function text(value: string, options: PartOptions = {}): Part {
+  const { mediaType = "", metadata } = options;
+  // A literal, as in `core/owned.ts`: every chunk of text has such a part.
   return {
     $typeName: "lf.a2a.v1.Part",
     content: { case: "text", value },
