@@ -3,7 +3,7 @@ import { A2AError } from "../../errors.js";
 import { abortable } from "../../protocol/ending.js";
 import { readBody } from "../body.js";
 import { createDeadline, parseTimeout } from "../deadline.js";
-import { type HttpRequest, parametersOf } from "../http.js";
+import { type HttpRequest, parametersOf, queryVersionOf } from "../http.js";
 import { type Compression, negotiate } from "./compression.js";
 import type { Endpoint, RpcCall } from "./endpoint.js";
 import { decodeBase64, readEnvelopes } from "./envelopes.js";
@@ -43,7 +43,7 @@ export function open(opening: Opening): Opened {
     const call: RpcCall = {
       wire: format.wire,
       parameters: parametersOf(request.headers),
-      queryVersion: versionInQuery(request.target),
+      queryVersion: queryVersionOf(request.target),
       caller: deadline ?? request,
       traffic,
     };
@@ -77,14 +77,6 @@ function timeoutOf({ format, request }: Opening): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new A2AError("INVALID_ARGUMENT", { text: "connect-timeout-ms: expected up to ten digits." });
-}
-
-/** `A2A-Version` in the query, a carrier equal to the header (specification 3.6.1). */
-function versionInQuery(target: string): string | undefined {
-  const start = target.indexOf("?");
-  if (start < 0) return undefined;
-  const query = new URLSearchParams(target.slice(start + 1));
-  return query.get("A2A-Version") ?? query.get("a2a-version") ?? undefined;
 }
 
 async function* readRequests(

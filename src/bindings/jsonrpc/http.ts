@@ -2,7 +2,14 @@ import type { Dispatcher, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { toRestBody } from "../../protocol/status.js";
 import { readBody } from "../body.js";
-import { type HttpBinding, type HttpRequest, type HttpResponse, parametersOf, pathOf } from "../http.js";
+import {
+  type HttpBinding,
+  type HttpRequest,
+  type HttpResponse,
+  parametersOf,
+  pathOf,
+  queryVersionOf,
+} from "../http.js";
 import { sse } from "../sse.js";
 import { createRpcEngine, type RpcEngineOptions, type RpcSingle, type RpcStream } from "./engine.js";
 
@@ -101,14 +108,6 @@ function decodeSegment(segment: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The version in the query, a carrier equal to the header (specification 3.6.1). */
-function queryVersionOf(target: string): string | undefined {
-  const start = target.indexOf("?");
-  if (start < 0) return undefined;
-  const query = new URLSearchParams(target.slice(start + 1));
-  return query.get("A2A-Version") ?? query.get("a2a-version") ?? undefined;
 }
 
 /** JSON in UTF-8, or a body that does not say what it is. */
