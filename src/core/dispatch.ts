@@ -185,7 +185,7 @@ function extensionHeaders(extensions: readonly string[]): ReplyHeaders {
 type Recorded = Pick<Call, "wire" | "traffic"> & { readonly method?: DescMethod };
 
 /** Gathers what is told of a call once it is over. A class, as every call makes one. */
-class Recorder implements StreamWatcher {
+class Recorder {
   readonly #observers: readonly CallObserver[];
   readonly #call: Recorded;
   readonly #requestId: string;
@@ -236,16 +236,14 @@ class Recorder implements StreamWatcher {
     if (this.#events === 1) this.#taskId ||= taskIdOf(event.response);
   }
 
+  /** A stream has come to its end. */
   done(): void {
     setImmediate(recordLater, this);
   }
 
+  /** The reader of a stream went away. */
   left(): void {
     this.end(this.#signal?.aborted ? endReason(this.#signal) : new A2AError("CANCELLED"));
-  }
-
-  failed(thrown: unknown): A2AError {
-    return this.end(thrown);
   }
 
   record(error?: A2AError): void {
@@ -275,48 +273,40 @@ function recordLater(recorder: Recorder): void {
   recorder.record();
 }
 
-interface StreamWatcher {
-  event(event: WireEvent): void;
-  done(): void;
-  /** The reader went away. */
-  left(): void;
-  failed(thrown: unknown): A2AError;
-}
-
 /** Passes a stream on and tells how it went, once. A plain object: a generator would cost every event an extra turn. */
-function recorded(source: EventIterator, watcher: StreamWatcher): AsyncIterable<WireEvent> {
+function recorded(source: EventIterator, recorder: Recorder): AsyncIterable<WireEvent> {
   let over = false;
   const iterator: EventIterator = {
     take() {
       if (over) return undefined;
       try {
         const event = source.take?.();
-        if (event !== undefined) watcher.event(event);
+        if (event !== undefined) recorder.event(event);
         return event;
       } catch (thrown) {
         over = true;
-        throw watcher.failed(thrown);
+        throw recorder.end(thrown);
       }
     },
     async next() {
       try {
         const step = await source.next();
-        if (!step.done) watcher.event(step.value);
+        if (!step.done) recorder.event(step.value);
         else if (!over) {
           over = true;
-          watcher.done();
+          recorder.done();
         }
         return step;
       } catch (thrown) {
         if (over) throw A2AError.from(thrown);
         over = true;
-        throw watcher.failed(thrown);
+        throw recorder.end(thrown);
       }
     },
     async return() {
       if (!over) {
         over = true;
-        watcher.left();
+        recorder.left();
       }
       // Not awaited: a generator that waits for its next event answers only once the call's signal has aborted.
       source.return?.().then(undefined, () => undefined);
