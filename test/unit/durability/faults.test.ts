@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Agent, Outcome, Progress, Turn } from "../../../src/agents/agent.js";
 import { createEchoAgent } from "../../../src/agents/echo.js";
 import { artifact, complete, working } from "../../../src/agents/progress.js";
 import { type Message, PartSchema, type Task, TaskState } from "../../../src/protocol/schema.js";
-import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
+import { createMemoryStore } from "../../../src/stores/index.js";
 import type { FullTaskStore, Write } from "../../../src/stores/task-store.js";
 import {
   createTestEngine,
@@ -17,24 +16,13 @@ import {
 } from "../../support/engine.js";
 import { createHeldStore } from "../../support/held-store.js";
 import { messageOf, reasonOf, stateName, taskOf, textsOf } from "../../support/outcomes.js";
-import { createTempDir } from "../../support/temp-dir.js";
+import { createSqliteStores } from "../../support/sqlite-stores.js";
 
 const ALICE = { tenant: "", owner: "alice" };
 const CHUNKS = 1_000;
 const nextTick = () => new Promise(setImmediate);
-const dir = createTempDir();
-const opened: FullTaskStore[] = [];
-
 /** Commits of a SQLite store take a turn of the event loop, those of a memory store none. */
-function openSqlite(): FullTaskStore {
-  const store = createSqliteStore({ path: join(dir, `${opened.length}.db`) });
-  opened.push(store);
-  return store;
-}
-
-afterEach(async () => {
-  for (const store of opened) await store.close();
-});
+const openSqlite = createSqliteStores();
 
 /** An agent that does what a generator says. */
 function agentOf(work: (turn: Turn, signal: AbortSignal) => AsyncGenerator<Progress, Outcome>): Agent {

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ListTasksRequestSchema, type ListTasksResponse, TaskState } from "../../../src/protocol/schema.js";
 import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
 import type { FullTaskStore } from "../../../src/stores/task-store.js";
 import { createTestEngine, type TestEngine, withParameters } from "../../support/engine.js";
 import { messageOf, reasonOf, taskOf } from "../../support/outcomes.js";
 import { createRandom } from "../../support/random.js";
+import { createSqliteStores } from "../../support/sqlite-stores.js";
 import { createTempDir } from "../../support/temp-dir.js";
 
 const { COMPLETED, INPUT_REQUIRED, WORKING } = TaskState;
@@ -18,17 +19,7 @@ const scripts = {
 } as const;
 
 const dir = createTempDir();
-let files = 0;
-const closing: FullTaskStore[] = [];
-afterEach(async () => {
-  for (const store of closing.splice(0)) await store.close();
-});
-
-function openSqlite(path = join(dir, `${files++}.db`)): FullTaskStore {
-  const store = createSqliteStore({ path });
-  closing.push(store);
-  return store;
-}
+const openSqlite = createSqliteStores();
 
 const STORES: readonly (readonly [string, () => FullTaskStore])[] = [
   ["memory", createMemoryStore],

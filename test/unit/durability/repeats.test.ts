@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createRetention } from "../../../src/core/retention.js";
 import type { Message, SendMessageResponse, Task } from "../../../src/protocol/schema.js";
 import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
@@ -16,6 +16,7 @@ import { createHeldStore } from "../../support/held-store.js";
 import { createJitteryStore } from "../../support/jittery-store.js";
 import { messageOf, reasonOf, stateName, taskOf } from "../../support/outcomes.js";
 import { createRandom } from "../../support/random.js";
+import { createSqliteStores } from "../../support/sqlite-stores.js";
 import { createTempDir } from "../../support/temp-dir.js";
 
 const ALICE = { tenant: "", owner: "alice" };
@@ -33,16 +34,7 @@ const scripts = {
 
 const dir = createTempDir();
 let files = 0;
-const closing: FullTaskStore[] = [];
-afterEach(async () => {
-  for (const store of closing.splice(0)) await store.close();
-});
-
-function openSqlite(path: string): FullTaskStore {
-  const store = createSqliteStore({ path });
-  closing.push(store);
-  return store;
-}
+const openSqlite = createSqliteStores();
 
 const STORES: readonly (readonly [string, () => FullTaskStore])[] = [
   ["memory", createMemoryStore],

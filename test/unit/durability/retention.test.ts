@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createRetention, type RetentionRule } from "../../../src/core/retention.js";
 import { type ListTasksResponse, TaskState } from "../../../src/protocol/schema.js";
 import { createMemoryStore, createSqliteStore } from "../../../src/stores/index.js";
@@ -9,6 +9,7 @@ import { createTestEngine, iteratorOf, readAll, summary, withParameters } from "
 import { startGateway } from "../../support/gateway.js";
 import { messageOf, reasonOf, taskOf } from "../../support/outcomes.js";
 import { createScriptedAgent } from "../../support/scripted-agent.js";
+import { createSqliteStores } from "../../support/sqlite-stores.js";
 import { createTempDir } from "../../support/temp-dir.js";
 import { WIRES, type Wire } from "../../support/wires/index.js";
 
@@ -28,22 +29,11 @@ const scripts = {
 } as const;
 
 const dir = createTempDir();
-let files = 0;
-const closing: FullTaskStore[] = [];
-afterEach(async () => {
-  for (const store of closing.splice(0)) await store.close();
-});
+const openSqlite = createSqliteStores();
 
 const STORES: readonly (readonly [string, () => FullTaskStore])[] = [
   ["memory", createMemoryStore],
-  [
-    "SQLite",
-    () => {
-      const store = createSqliteStore({ path: join(dir, `${files++}.db`) });
-      closing.push(store);
-      return store;
-    },
-  ],
+  ["SQLite", () => openSqlite()],
 ];
 
 describe.each(STORES)("retention on %s", (_, open) => {
