@@ -2,14 +2,8 @@ import type { Dispatcher, Traffic } from "../../core/context.js";
 import { A2AError } from "../../errors.js";
 import { toRestBody } from "../../protocol/status.js";
 import { readBody } from "../body.js";
-import {
-  type HttpBinding,
-  type HttpRequest,
-  type HttpResponse,
-  parametersOf,
-  pathOf,
-  queryVersionOf,
-} from "../http.js";
+import { type HttpBinding, type HttpRequest, type HttpResponse, parametersOf, pathOf } from "../http.js";
+import { queryVersionOf } from "../query-version.js";
 import { sse } from "../sse.js";
 import { createRpcEngine, type RpcEngineOptions, type RpcSingle, type RpcStream } from "./engine.js";
 
