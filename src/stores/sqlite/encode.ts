@@ -1,24 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { encodeBinary } from "../../protocol/binary/index.js";
-import type { Entry } from "../../protocol/entry.js";
 import { fromStored } from "../../protocol/event.js";
 import { MessageSchema, type Task, TaskSchema, TaskState } from "../../protocol/schema.js";
 import type { AnswerWrite, MessageKey, Scope, TaskWrite, Write } from "../task-store.js";
 import { checkTaskWrite, statusMsOf } from "../write.js";
+import { isArtifactUpdate, type PackedRow, packEntries } from "./pack.js";
 
 /** A task as two halves of one protobuf message: in protobuf, one behind the other is the whole. */
 export interface EncodedTask {
   readonly head: Uint8Array;
   readonly artifacts: Uint8Array;
-}
-
-/** An entry as it is written. */
-export interface EncodedEntry {
-  readonly seq: number;
-  readonly number: number;
-  /** True for an artifact update: it leaves the head of the task as it is. */
-  readonly artifact: boolean;
-  readonly binary: Uint8Array;
 }
 
 /** A task write in the form of its rows. */
@@ -27,7 +18,8 @@ export interface EncodedTaskWrite {
   readonly scope: Scope;
   readonly taskId: string;
   readonly expectedSeq: number;
-  readonly entries: readonly EncodedEntry[];
+  readonly lastSeq: number;
+  readonly rows: readonly PackedRow[];
   /** Seq of the last entry that is no artifact update; undefined when there is none. */
   readonly plainSeq: number | undefined;
   readonly context: string;
@@ -60,7 +52,7 @@ export function encodeWrite(scope: Scope, taskId: string, write: Write): Encoded
 function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): EncodedTaskWrite {
   checkTaskWrite(write);
   const { expectedSeq, contextId, status, messageKey } = write;
-  const entries = write.entries.map(encodeEntry);
+  const { entries } = write;
   // A log of one entry is folded as fast as a snapshot is read.
   const snapshot = expectedSeq + entries.length > 1 ? write.snapshot : undefined;
   return {
@@ -68,8 +60,9 @@ function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): Encode
     scope,
     taskId,
     expectedSeq,
-    entries,
-    plainSeq: entries.findLast(({ artifact }) => !artifact)?.seq,
+    lastSeq: expectedSeq + entries.length,
+    rows: packEntries(entries),
+    plainSeq: entries.findLast(({ event }) => !isArtifactUpdate(event))?.seq,
     context: contextId,
     state: status?.state ?? TaskState.UNSPECIFIED,
     statusMs: statusMsOf(status),
@@ -80,11 +73,6 @@ function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): Encode
 
 function encodeAnswerWrite(scope: Scope, { messageKey, answer }: AnswerWrite): EncodedAnswerWrite {
   return { kind: "answer", scope, messageKey, answer: encodeBinary(MessageSchema, answer) };
-}
-
-function encodeEntry({ seq, event }: Entry): EncodedEntry {
-  const artifact = event.response.payload.case === "artifactUpdate";
-  return { seq, number: event.number, artifact, binary: event.binary };
 }
 
 const NOTHING = create(TaskSchema);

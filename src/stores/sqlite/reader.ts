@@ -1,9 +1,10 @@
 import type { Database } from "better-sqlite3";
-import { type Entry, entryFromBinary } from "../../protocol/entry.js";
+import type { Entry } from "../../protocol/entry.js";
 import type { Task } from "../../protocol/schema.js";
 import { createFold } from "../../protocol/task.js";
 import type { Snapshot } from "../task-store.js";
 import { decodeTask } from "./encode.js";
+import { type EntryRow, isArtifactUpdate, unpackEntries } from "./pack.js";
 
 /** Reads tasks and their logs. */
 export interface Reader {
@@ -12,12 +13,6 @@ export interface Reader {
   entries(scope: number, id: string, after: number, limit: number): readonly Entry[];
   /** The task without artifacts, by the number and `plain_seq` of its row, which tells whether there is a log to fold at all. */
   head(number: number, plainSeq: number): Task;
-}
-
-interface EntryRow {
-  readonly seq: number;
-  readonly number: number;
-  readonly event: Uint8Array;
 }
 
 interface HeadRow {
@@ -42,26 +37,47 @@ export function createReader(db: Database): Reader {
   );
   const head = db.prepare<[number], HeadRow>("SELECT seq, number, head FROM snapshots WHERE task = ?");
   const tail = db.prepare<[number, number], EntryRow>(
-    "SELECT seq, number, event FROM entries WHERE task = ? AND seq > ? ORDER BY seq",
+    "SELECT seq, number, count, event FROM entries WHERE task = ? AND seq > ? ORDER BY seq",
   );
   const plainTail = db.prepare<[number, number], EntryRow>(
-    "SELECT seq, number, event FROM entries WHERE task = ? AND seq > ? AND artifact = 0 ORDER BY seq",
+    "SELECT seq, number, count, event FROM entries WHERE task = ? AND seq > ? AND artifact = 0 ORDER BY seq",
   );
-  const entries = db.prepare<[number, string, number, number], EntryRow>(
-    `SELECT e.seq, e.number, e.event FROM tasks t JOIN entries e ON e.task = t.number
-     WHERE t.scope = ? AND t.id = ? AND e.seq > ? ORDER BY e.seq LIMIT ?`,
+  const rowsAfter = db.prepare<[number, string, number], EntryRow>(
+    `SELECT e.seq, e.number, e.count, e.event FROM tasks t JOIN entries e ON e.task = t.number
+     WHERE t.scope = ? AND t.id = ? AND e.seq > ? ORDER BY e.seq`,
   );
+
+  /** Reads no more rows than it takes. */
+  function entries(scope: number, id: string, after: number, limit: number): readonly Entry[] {
+    const found: Entry[] = [];
+    if (limit <= 0) return found;
+    for (const row of rowsAfter.iterate(scope, id, after)) {
+      found.push(...unpackAfter(row, after));
+      if (found.length >= limit) break;
+    }
+    return found.slice(0, limit);
+  }
+
   return {
     snapshot(scope, id) {
       const row = task.get(scope, id);
-      return row && fold(toSnapshot(row), tail.all(row.task, row.seq ?? 0));
+      if (row === undefined) return undefined;
+      const from = toSnapshot(row);
+      return fold(
+        from,
+        tail.all(row.task, from?.seq ?? 0).flatMap((each) => unpackAfter(each, from?.seq)),
+      );
     },
-    entries: (scope, id, after, limit) => entries.all(scope, id, after, limit).map(toEntry),
+    entries,
     head(number, plainSeq) {
       const row = head.get(number);
       const from = row && { task: decodeTask(row.head, null), seq: row.seq, number: row.number };
       if (from && from.seq >= plainSeq) return from.task;
-      return fold(from, plainTail.all(number, from?.seq ?? 0)).task;
+      const rows = plainTail.all(number, from?.seq ?? 0).flatMap((each) => unpackAfter(each, from?.seq));
+      return fold(
+        from,
+        rows.filter(({ event }) => !isArtifactUpdate(event)),
+      ).task;
     },
   };
 }
@@ -71,18 +87,19 @@ function toSnapshot({ seq, number, head, artifacts }: TaskRow): Snapshot | undef
   return { task: decodeTask(head, artifacts), seq, number };
 }
 
-function toEntry({ seq, number, event }: EntryRow): Entry {
-  return entryFromBinary(seq, number, event);
+function unpackAfter(row: EntryRow, after = 0): readonly Entry[] {
+  const entries = unpackEntries(row);
+  return row.seq - row.count >= after ? entries : entries.filter(({ seq }) => seq > after);
 }
 
-function fold(from: Snapshot | undefined, tail: readonly EntryRow[]): Snapshot {
+function fold(from: Snapshot | undefined, tail: readonly Entry[]): Snapshot {
   const last = tail.at(-1);
   if (from && !last) return from;
   const growing = createFold(from?.task);
-  for (const row of tail) growing.apply(toEntry(row).event.response);
+  for (const { event } of tail) growing.apply(event.response);
   return {
     task: growing.task(),
     seq: last?.seq ?? 0,
-    number: tail.findLast(({ number }) => number > 0)?.number ?? from?.number ?? 0,
+    number: tail.findLast(({ event }) => event.number > 0)?.event.number ?? from?.number ?? 0,
   };
 }

@@ -8,6 +8,8 @@ import type { Database } from "better-sqlite3";
  * the gateway grows at its end:
  * - `tasks`: a row changes when anything but an artifact does. `number` names the task in other tables;
  *   `plain_seq` is the seq of its last entry that is no artifact update.
+ * - `entries`: those of a commit share a row, whose `seq` and `number` are those of the last (`pack.ts`); `count` is
+ *   how many they are, `artifact` is 1 when all are artifact updates.
  * - `snapshots`: two halves of one protobuf Task, so that a list without artifacts need not read them.
  * - `scope_counts`: scope 0 counts all scopes.
  * - `message_keys`: of a task (by number and id) or of an answer. Message ids come in no order, so they are in an
@@ -88,6 +90,7 @@ const STEPS: readonly string[] = [
 
   CREATE TABLE garbage (task INTEGER PRIMARY KEY, scope INTEGER NOT NULL) STRICT;
   `,
+  "ALTER TABLE entries ADD COLUMN count INTEGER NOT NULL DEFAULT 1",
 ];
 
 /** What a file turned out to be, other than a store of this schema. */

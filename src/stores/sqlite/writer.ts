@@ -116,23 +116,23 @@ function createLogRows(db: Database) {
       "SELECT number FROM entries WHERE task = ? AND number > 0 ORDER BY seq DESC LIMIT 1",
     )
     .pluck();
-  const insert = db.prepare<[number, number, number, number, string | null, Uint8Array]>(
-    "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)",
+  const insert = db.prepare<[number, number, number, number, string | null, Uint8Array, number]>(
+    "INSERT INTO entries (task, seq, number, artifact, message_id, event, count) VALUES (?, ?, ?, ?, ?, ?, ?)",
   );
   const snapshot = db.prepare<[number, number, number, Uint8Array, Uint8Array]>(
     "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
   );
   return {
-    /** The message's id stays with the first entry, by which it is found when the task is deleted. */
-    append(task: number, { entries, messageKey }: EncodedTaskWrite) {
-      entries.forEach(({ seq, number, artifact, binary }, index) => {
+    /** The message's id stays with the first row, by which it is found when the task is deleted. */
+    append(task: number, { rows, messageKey }: EncodedTaskWrite) {
+      rows.forEach(({ seq, number, artifact, count, event }, index) => {
         const messageId = index === 0 ? (messageKey?.messageId ?? null) : null;
-        insert.run(task, seq, number, artifact ? 1 : 0, messageId, binary);
+        insert.run(task, seq, number, artifact ? 1 : 0, messageId, event, count);
       });
     },
-    snapshot(task: number, { expectedSeq, entries }: EncodedTaskWrite, { head, artifacts }: EncodedTask) {
-      const number = entries.findLast((entry) => entry.number > 0)?.number ?? lastNumber.get(task) ?? 0;
-      snapshot.run(task, expectedSeq + entries.length, number, head, artifacts);
+    snapshot(task: number, { lastSeq, rows }: EncodedTaskWrite, { head, artifacts }: EncodedTask) {
+      const number = rows.findLast((row) => row.number > 0)?.number ?? lastNumber.get(task) ?? 0;
+      snapshot.run(task, lastSeq, number, head, artifacts);
     },
   };
 }

@@ -58,6 +58,26 @@ const finished = (id: string, contextId = "c") =>
   createLogWriter().write([opening({ id, contextId }), status(COMPLETED)]);
 
 describe("a store's file", () => {
+  it("of the schema before rows held several entries is read and added to", async () => {
+    const path = freshPath();
+    const first = openStore(path);
+    const log = createLogWriter();
+    await first.commit(scope, "a", log.write([opening({ id: "a", contextId: "c" })]));
+    await first.commit(scope, "a", log.write([chunk({ artifactId: "x", parts: [text("1")] })]));
+    await first.close();
+    inspect(path, (db) =>
+      db.exec("ALTER TABLE entries DROP COLUMN count; UPDATE schema_version SET version = 1"),
+    );
+
+    const second = openStore(path);
+    const rest = [chunk({ artifactId: "x", parts: [text("2")] }), status(COMPLETED)];
+    expect(await second.commit(scope, "a", log.write(rest))).toEqual({ kind: "committed" });
+    expect((await second.entries(scope, "a", 0, 10)).map(({ seq, event }) => [seq, event.number])).toEqual(
+      [1, 2, 3, 4].map((place) => [place, place]),
+    );
+    expect((await second.get(scope, "a"))?.task).toEqual(log.task());
+  });
+
   it("is made with its directory, for its owner only, and is one file after the end", async () => {
     const path = freshPath();
     const store = openStore(path);
@@ -130,7 +150,7 @@ describe("a store that cannot be opened says why in one line", () => {
     inspect(path, (db) => db.exec("UPDATE schema_version SET version = 99"));
     expectLine(
       refusal(path),
-      `The store ${path} was written by a newer version (schema 99; this one knows 1).`,
+      `The store ${path} was written by a newer version (schema 99; this one knows 2).`,
     );
     expect(inspect(path, (db) => db.prepare("SELECT version FROM schema_version").pluck().get())).toBe(99);
   });
@@ -265,8 +285,9 @@ describe("expiry", () => {
     const log = createLogWriter();
     const key = { messageKey: { messageId: `m-${id}`, digest: "d" } };
     await store.commit(scope, id, log.write([opening({ id, contextId: id })], key));
-    const pieces = Array.from({ length: chunks }, () => chunk({ artifactId: "x", parts: [text("1")] }));
-    await store.commit(scope, id, log.write([...pieces, status(COMPLETED)], { snapshot: true }));
+    const piece = () => log.write([chunk({ artifactId: "x", parts: [text("1")] })]);
+    await Promise.all(Array.from({ length: chunks }, () => store.commit(scope, id, piece())));
+    await store.commit(scope, id, log.write([status(COMPLETED)], { snapshot: true }));
   }
 
   it("leaves nothing behind", async () => {
