@@ -14,62 +14,76 @@ const DONE: Piece = { done: true, value: undefined };
  * given a limit, with REQUEST_TIMEOUT when it has not arrived in time. What is left after an early return is
  * read and dropped, so that the connection can serve the next request. (Cheaper than Node's own iterator.)
  */
-export function readPieces(source: Readable, limitMs?: number): AsyncIterableIterator<Uint8Array> {
-  const queue: Uint8Array[] = [];
-  let waiting: Waiting | undefined;
-  let end: { readonly error: A2AError | undefined } | undefined;
-  let timer: NodeJS.Timeout | undefined;
+export class BodyPieces implements AsyncIterableIterator<Uint8Array, undefined> {
+  readonly #source: Readable;
+  readonly #queue: Uint8Array[] = [];
+  readonly #onData = (piece: Uint8Array): void => this.#take(piece);
+  #waiting: Waiting | undefined;
+  #end: { readonly error: A2AError | undefined } | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  const onData = (piece: Uint8Array) => {
-    if (waiting === undefined) {
-      queue.push(piece);
-      source.pause();
-      return;
-    }
-    const { resolve } = waiting;
-    waiting = undefined;
-    resolve({ done: false, value: piece });
-  };
-  const finish = (error: A2AError | undefined) => {
-    if (end !== undefined) return;
-    end = { error };
-    if (timer !== undefined) clearTimeout(timer);
-    if (!source.readableEnded) source.off("data", onData).resume();
-    if (error === undefined) waiting?.resolve(DONE);
-    else waiting?.reject(error);
-    waiting = undefined;
-  };
-
-  const onEnd = () => finish(undefined);
-  const onClose = () => {
-    if (end === undefined) finish(new A2AError("CANCELLED", { text: "The request body broke off." }));
-  };
-
-  if (source.readableEnded) onEnd();
-  else if (source.destroyed) onClose();
-  else {
-    source.on("data", onData).on("end", onEnd).on("close", onClose);
-    if (limitMs !== undefined) timer = setTimeout(() => finish(new A2AError("REQUEST_TIMEOUT")), limitMs);
+  /** @param limitMs How long the body may take to arrive. Unset: for ever. */
+  constructor(source: Readable, limitMs?: number) {
+    this.#source = source;
+    if (source.readableEnded) this.#finish(undefined);
+    else if (source.destroyed) this.#finish(brokenOff());
+    else this.#listen(limitMs);
   }
 
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    next(): Promise<Piece> {
-      const piece = queue.shift();
-      if (piece !== undefined) return Promise.resolve({ done: false, value: piece });
-      if (end !== undefined)
-        return end.error === undefined ? Promise.resolve(DONE) : Promise.reject(end.error);
-      return new Promise((resolve, reject) => {
-        waiting = { resolve, reject };
-        source.resume();
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Piece> {
+    const piece = this.#queue.shift();
+    if (piece !== undefined) return Promise.resolve({ done: false, value: piece });
+    if (this.#end?.error !== undefined) return Promise.reject(this.#end.error);
+    if (this.#end !== undefined) return Promise.resolve(DONE);
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject };
+      this.#source.resume();
+    });
+  }
+
+  return(): Promise<Piece> {
+    this.#queue.length = 0;
+    this.#finish(undefined);
+    return Promise.resolve(DONE);
+  }
+
+  #listen(limitMs: number | undefined): void {
+    this.#source
+      .on("data", this.#onData)
+      .on("end", () => this.#finish(undefined))
+      .on("close", () => {
+        if (this.#end === undefined) this.#finish(brokenOff());
       });
-    },
-    return() {
-      queue.length = 0;
-      finish(undefined);
-      return Promise.resolve(DONE);
-    },
-  };
+    if (limitMs === undefined) return;
+    this.#timer = setTimeout(() => this.#finish(new A2AError("REQUEST_TIMEOUT")), limitMs);
+  }
+
+  #take(piece: Uint8Array): void {
+    if (this.#waiting === undefined) {
+      this.#queue.push(piece);
+      this.#source.pause();
+      return;
+    }
+    const { resolve } = this.#waiting;
+    this.#waiting = undefined;
+    resolve({ done: false, value: piece });
+  }
+
+  #finish(error: A2AError | undefined): void {
+    if (this.#end !== undefined) return;
+    this.#end = { error };
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    if (!this.#source.readableEnded) this.#source.off("data", this.#onData).resume();
+    if (error === undefined) this.#waiting?.resolve(DONE);
+    else this.#waiting?.reject(error);
+    this.#waiting = undefined;
+  }
+}
+
+function brokenOff(): A2AError {
+  return new A2AError("CANCELLED", { text: "The request body broke off." });
 }

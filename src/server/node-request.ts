@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { HttpHeaders, HttpRequest } from "../bindings/http.js";
 import type { A2AError } from "../errors.js";
-import { readPieces } from "./node-body.js";
+import { BodyPieces } from "./node-body.js";
 
 /** A request as Node gives it, of either HTTP version. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -50,7 +50,7 @@ export class Exchange implements HttpRequest {
 
   body(): AsyncIterable<Uint8Array> {
     const req = this.#req;
-    return "stream" in req ? readPieces(req.stream, this.#requestTimeoutMs) : readPieces(req);
+    return "stream" in req ? new BodyPieces(req.stream, this.#requestTimeoutMs) : new BodyPieces(req);
   }
 
   /** The client has left, or, with a reason, the call is ended from our side and answered with it. */
