@@ -75,7 +75,7 @@ function blankOf(desc: DescMessage): () => Message {
     return member.fieldKind === "map" ? [[member.localName, () => ({})]] : [];
   });
   return () => {
-    const message = { ...empty };
+    const message = Object.assign({}, empty);
     for (const [name, make] of renewed) fieldsOf(message)[name] = make();
     return message;
   };
