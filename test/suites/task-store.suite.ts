@@ -202,6 +202,24 @@ export function taskStoreSuite(name: string, open: OpenStore): void {
         expect(read).toEqual(before);
       });
 
+      it("is read again and again as it is, and no longer once it has gone", async () => {
+        const log = createLogWriter();
+        const seen = async () => (await store.get(scope, "a"))?.task;
+        await store.commit(
+          scope,
+          "a",
+          log.write([opening({ id: "a", contextId: "c" }), status(WORKING, 1)], { snapshot: true }),
+        );
+        expect([await seen(), await seen()]).toEqual([log.task(), log.task()]);
+        await store.commit(scope, "a", log.write([chunk({ artifactId: "x", parts: [text("1")] })]));
+        expect([await seen(), await seen()]).toEqual([log.task(), log.task()]);
+        await store.commit(scope, "a", log.write([status(COMPLETED, 0)], { snapshot: true }));
+        expect([await seen(), await seen()]).toEqual([log.task(), log.task()]);
+        expect(await store.get({ ...scope, owner: "somebody" }, "a")).toBeUndefined();
+        await store.expire({ states: [COMPLETED], beforeMs: 1, limit: 10 });
+        expect(await seen()).toBeUndefined();
+      });
+
       it("refuses writes that no correct writer makes, and keeps nothing of them", async () => {
         const log = createLogWriter();
         const write = log.write([opening({ id: "a", contextId: "c" }), status(WORKING)]);

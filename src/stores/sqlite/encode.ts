@@ -84,7 +84,11 @@ function encodeTask(task: Task): EncodedTask {
   };
 }
 
-/** Without the second half, the task comes without artifacts. */
-export function decodeTask(head: Uint8Array, artifacts: Uint8Array | null): Task {
-  return fromStored(TaskSchema, artifacts?.length ? Buffer.concat([head, artifacts]) : head);
+/** The halves as one. Without the second, the task comes without artifacts. */
+export function joinTask(head: Uint8Array, artifacts: Uint8Array | null): Uint8Array {
+  return artifacts?.length ? Buffer.concat([head, artifacts]) : head;
+}
+
+export function decodeTask(binary: Uint8Array): Task {
+  return fromStored(TaskSchema, binary);
 }

@@ -2,6 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import type { Database } from "better-sqlite3";
 import type { ExpiryRule } from "../task-store.js";
 import type { Counters } from "./counters.js";
+import type { RecentTasks } from "./recent.js";
 import { createTransaction } from "./transaction.js";
 
 /** Tasks deleted in one transaction. */
@@ -13,6 +14,7 @@ const ROWS_AT_ONCE = 100;
 export interface ExpiryOptions {
   readonly db: Database;
   readonly counters: Counters;
+  readonly recent: RecentTasks;
   /** True once the store was closed: an expiry that is under way stops at its next step. */
   readonly isClosed: () => boolean;
 }
@@ -57,13 +59,14 @@ export function createExpiry(options: ExpiryOptions): (rule: ExpiryRule) => Prom
 }
 
 /** Takes at most so many due tasks out of sight; returns how many. */
-function createHiding({ db, counters }: ExpiryOptions) {
+function createHiding({ db, counters, recent }: ExpiryOptions) {
   const due = createDueTasks(db);
   const add = db.prepare<[number, number]>("INSERT INTO garbage VALUES (?, ?)");
   const remove = db.prepare<[number, string]>("DELETE FROM tasks WHERE scope = ? AND id = ?");
   return createTransaction(db, counters.forget, (rule: ExpiryRule, limit: number): number => {
     const rows = due(rule, limit);
     for (const row of rows) {
+      recent.forget(row.id);
       add.run(row.number, row.scope);
       remove.run(row.scope, row.id);
       counters.remove(row.scope, row);

@@ -3,8 +3,9 @@ import type { Entry } from "../../protocol/entry.js";
 import type { Task } from "../../protocol/schema.js";
 import { createFold } from "../../protocol/task.js";
 import type { Snapshot } from "../task-store.js";
-import { decodeTask } from "./encode.js";
+import { decodeTask, joinTask } from "./encode.js";
 import { type EntryRow, isArtifactUpdate, unpackEntries } from "./pack.js";
+import type { RecentTasks, StoredTask } from "./recent.js";
 
 /** Reads tasks and their logs. */
 export interface Reader {
@@ -30,7 +31,7 @@ interface TaskRow {
   readonly artifacts: Uint8Array | null;
 }
 
-export function createReader(db: Database): Reader {
+export function createReader(db: Database, recent: RecentTasks): Reader {
   const task = db.prepare<[number, string], TaskRow>(
     `SELECT t.number AS task, s.seq, s.number, s.head, s.artifacts
      FROM tasks t LEFT JOIN snapshots s ON s.task = t.number WHERE t.scope = ? AND t.id = ?`,
@@ -58,20 +59,24 @@ export function createReader(db: Database): Reader {
     return found.slice(0, limit);
   }
 
+  function read(scope: number, id: string): Snapshot | undefined {
+    const row = task.get(scope, id);
+    if (row === undefined) return undefined;
+    const stored = toStored(scope, row);
+    const rest = tail.all(row.task, stored?.seq ?? 0).flatMap((each) => unpackAfter(each, stored?.seq));
+    if (stored && rest.length === 0) recent.keep(id, stored);
+    return fold(stored && toSnapshot(stored), rest);
+  }
+
   return {
-    snapshot(scope, id) {
-      const row = task.get(scope, id);
-      if (row === undefined) return undefined;
-      const from = toSnapshot(row);
-      return fold(
-        from,
-        tail.all(row.task, from?.seq ?? 0).flatMap((each) => unpackAfter(each, from?.seq)),
-      );
+    snapshot: (scope, id) => {
+      const known = recent.get(scope, id);
+      return known ? toSnapshot(known) : read(scope, id);
     },
     entries,
     head(number, plainSeq) {
       const row = head.get(number);
-      const from = row && { task: decodeTask(row.head, null), seq: row.seq, number: row.number };
+      const from = row && { task: decodeTask(row.head), seq: row.seq, number: row.number };
       if (from && from.seq >= plainSeq) return from.task;
       const rows = plainTail.all(number, from?.seq ?? 0).flatMap((each) => unpackAfter(each, from?.seq));
       return fold(
@@ -82,9 +87,13 @@ export function createReader(db: Database): Reader {
   };
 }
 
-function toSnapshot({ seq, number, head, artifacts }: TaskRow): Snapshot | undefined {
+function toStored(scope: number, { seq, number, head, artifacts }: TaskRow): StoredTask | undefined {
   if (seq === null || number === null || head === null) return undefined;
-  return { task: decodeTask(head, artifacts), seq, number };
+  return { scope, seq, number, binary: joinTask(head, artifacts) };
+}
+
+function toSnapshot({ binary, seq, number }: StoredTask): Snapshot {
+  return { task: decodeTask(binary), seq, number };
 }
 
 function unpackAfter(row: EntryRow, after = 0): readonly Entry[] {

@@ -11,6 +11,7 @@ import { openDatabase } from "./open.js";
 import type { Durability } from "./open-error.js";
 import { createWriteQueue } from "./queue.js";
 import { createReader } from "./reader.js";
+import { createRecentTasks } from "./recent.js";
 import { createScopes } from "./scopes.js";
 import { createUpkeep } from "./upkeep.js";
 import { createWriter } from "./writer.js";
@@ -57,7 +58,7 @@ export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
     secret: readSecret(db),
     async commit(scope, taskId, write) {
       whenOpen();
-      return queue.add(encodeWrite(scope, taskId, write));
+      return await queue.add(encodeWrite(scope, taskId, write));
     },
     get: (scope, id) => read(scope, undefined, (number) => reader.snapshot(number, id)),
     entries: (scope, id, after, limit) =>
@@ -96,15 +97,16 @@ function createParts(db: Database, now: () => number) {
   const scopes = createScopes(db);
   const counters = createCounters(db);
   const keys = createMessageKeys(db, now);
-  const reader = createReader(db);
+  const recent = createRecentTasks();
+  const reader = createReader(db, recent);
   return {
     scopes,
     keys,
     reader,
     lister: createLister({ db, reader, counters }),
     upkeep: createUpkeep({ db, scopes, counters }),
-    expire: createExpiry({ db, counters, isClosed: () => !db.open }),
-    queue: createWriteQueue(createWriter({ db, scopes, counters, keys })),
+    expire: createExpiry({ db, counters, recent, isClosed: () => !db.open }),
+    queue: createWriteQueue(createWriter({ db, scopes, counters, keys, recent })),
   };
 }
 

@@ -3,6 +3,7 @@ import type { CommitResult } from "../task-store.js";
 import type { Counters } from "./counters.js";
 import type { EncodedAnswerWrite, EncodedTask, EncodedTaskWrite, EncodedWrite } from "./encode.js";
 import type { MessageKeys } from "./keys.js";
+import type { RecentTasks } from "./recent.js";
 import type { Scopes } from "./scopes.js";
 import { createTransaction } from "./transaction.js";
 
@@ -12,6 +13,7 @@ export interface WriterOptions {
   readonly scopes: Scopes;
   readonly counters: Counters;
   readonly keys: MessageKeys;
+  readonly recent: RecentTasks;
 }
 
 /** A task's row as a write finds it. */
@@ -29,7 +31,7 @@ const COMMITTED: CommitResult = { kind: "committed" };
  * Writes a batch in one transaction and returns a result for each write, in order. A write whose race is lost
  * finds out before it changes anything; an error of the database takes the whole batch back and is thrown.
  */
-export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
+export function createWriter({ db, scopes, counters, keys, recent }: WriterOptions) {
   const tasks = createTaskRows(db);
   const logs = createLogRows(db);
 
@@ -38,6 +40,7 @@ export function createWriter({ db, scopes, counters, keys }: WriterOptions) {
     if (write.messageKey && keys.has(scope, write.messageKey)) return { kind: "conflict", on: "message" };
     const known = write.expectedSeq === 0 ? undefined : tasks.find(scope, write.taskId);
     if ((known?.seq ?? 0) !== write.expectedSeq) return { kind: "conflict", on: "seq" };
+    recent.forget(write.taskId);
     const number = known ? tasks.update(scope, known, write) : tasks.insert(scope, write);
     if (number === undefined) return { kind: "conflict", on: "seq" };
     if (known && write.plainSeq !== undefined) counters.remove(scope, known);

@@ -4,9 +4,10 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setImmediate as nextTick } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
 import Sqlite from "better-sqlite3";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Role, TaskState } from "../../../src/protocol/schema.js";
+import { MessageSchema, type Role, TaskState } from "../../../src/protocol/schema.js";
 import { createSqliteStore, StoreOpenError } from "../../../src/stores/index.js";
 import { chunk, createLogWriter, opening, status, text } from "../../support/log.js";
 import { createTempDir } from "../../support/temp-dir.js";
@@ -53,6 +54,8 @@ function startProcess(path: string): ChildProcess {
   onTestFinished(() => void child.kill("SIGKILL"));
   return child;
 }
+
+const message = (messageId: string) => create(MessageSchema, { messageId });
 
 const finished = (id: string, contextId = "c") =>
   createLogWriter().write([opening({ id, contextId }), status(COMPLETED)]);
@@ -261,6 +264,23 @@ describe("group commit", () => {
 
     expect(await store.commit(scope, "c", finished("c"))).toEqual({ kind: "committed" });
     expect((await store.list(scope, everything)).total).toBe(3);
+  });
+
+  it("gives every reader a task of its own", async () => {
+    const store = openStore(freshPath());
+    await store.commit(
+      scope,
+      "a",
+      createLogWriter().write([opening({ id: "a" }), status(COMPLETED)], { snapshot: true }),
+    );
+    const first = await store.get(scope, "a");
+    const untouched = structuredClone(first);
+    first?.task.history.push(message("m"));
+    Object.assign(first?.task.status as object, { state: WORKING });
+    const second = await store.get(scope, "a");
+    expect(second).toEqual(untouched);
+    Object.assign(second?.task as object, { id: "b" });
+    expect(await store.get(scope, "a")).toEqual(untouched);
   });
 
   it("fails a write that cannot be encoded alone", async () => {
