@@ -35,13 +35,19 @@ let taken = 0;
 /** 19 random hexadecimal digits, the variant's two bits among them, as they end an id. */
 function randomTail(): string {
   if (taken === pool.length) {
-    pool = randomBytes(POOL_IDS * TAIL_BYTES).toString("hex");
+    pool = randomDigits();
     taken = 0;
   }
   const at = taken;
   taken += 2 * TAIL_BYTES;
-  const variant = "89ab".charAt(Number.parseInt(pool.charAt(at + 3), 16) & 3);
-  return `${pool.slice(at, at + 3)}-${variant}${pool.slice(at + 4, at + 7)}-${pool.slice(at + 7, at + 19)}`;
+  return `${pool.slice(at, at + 3)}-${pool.slice(at + 3, at + 7)}-${pool.slice(at + 7, at + 19)}`;
+}
+
+/** The variant is in the fourth digit of each tail. */
+function randomDigits(): string {
+  const bytes = randomBytes(POOL_IDS * TAIL_BYTES);
+  for (let at = 1; at < bytes.length; at += TAIL_BYTES) bytes[at] = ((bytes[at] as number) & 0xf3) | 0x08;
+  return bytes.toString("hex");
 }
 
 /**
