@@ -97,7 +97,7 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
       } catch (thrown) {
         return refuse(traffic, thrown, id, method);
       }
-      return perform(toCall(request, method, message), id);
+      return await perform(toCall(request, method, message), id);
     },
   };
 }

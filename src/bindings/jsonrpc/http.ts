@@ -14,7 +14,7 @@ export interface JsonRpcBindingOptions extends RpcEngineOptions {
   readonly heartbeatMs?: number | undefined;
 }
 
-const JSON_TYPE = { "content-type": "application/json" };
+const JSON_TYPE = "application/json";
 
 /** Outcomes that HTTP's own machinery (clients, proxies, browsers) must see; any other answer is a 200. */
 const HTTP_STATUSES: ReadonlySet<number> = new Set([401, 413, 429, 503]);
@@ -69,7 +69,11 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
   function refuseMethod(): HttpResponse {
     const refused = new A2AError("METHOD_NOT_ALLOWED", { headers: { allow: "POST, OPTIONS" } });
     const error = dispatcher.refuse({ wire: "jsonrpc", traffic: { received: 0, sent: 0 } }, refused);
-    return { status: error.row.http, headers: { ...JSON_TYPE, ...error.headers }, body: toRestBody(error) };
+    return {
+      status: error.row.http,
+      headers: { "content-type": JSON_TYPE, ...error.headers },
+      body: toRestBody(error),
+    };
   }
 
   return (request) => {
@@ -106,6 +110,7 @@ function decodeSegment(segment: string): string | undefined {
 
 /** JSON in UTF-8, or a body that does not say what it is. */
 function checkMediaType({ headers }: HttpRequest): void {
+  if (headers["content-type"] === JSON_TYPE) return; // what nearly everybody sends
   const [type = "", ...parameters] = String(headers["content-type"] ?? "")
     .toLowerCase()
     .split(";");
@@ -121,13 +126,14 @@ function checkMediaType({ headers }: HttpRequest): void {
 }
 
 function single({ text, headers, error }: RpcSingle): HttpResponse {
-  if (error === undefined) return { status: 200, headers: { ...JSON_TYPE, ...headers }, body: text };
+  if (error === undefined)
+    return { status: 200, headers: { "content-type": JSON_TYPE, ...headers }, body: text };
   const { http } = error.row;
   const retry =
     error.retryAfterMs === undefined ? {} : { "retry-after": String(Math.ceil(error.retryAfterMs / 1000)) };
   return {
     status: HTTP_STATUSES.has(http) ? http : 200,
-    headers: { ...JSON_TYPE, ...error.headers, ...retry },
+    headers: { "content-type": JSON_TYPE, ...error.headers, ...retry },
     body: text,
   };
 }

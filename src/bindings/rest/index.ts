@@ -48,7 +48,7 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
       deadline?.clear();
       return refuse(thrown, answering, match);
     }
-    return perform(match, call, { answering, deadline });
+    return await perform(match, call, { answering, deadline });
   }
 
   async function createCall(
@@ -89,7 +89,8 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
       return errorResponse(A2AError.from(thrown), answering);
     }
     try {
-      return await unaryResponse(route, reply.message, { ...answering, headers: reply.headers });
+      const { request, traffic } = answering;
+      return await unaryResponse(route, reply.message, { request, traffic, headers: reply.headers });
     } catch (thrown) {
       return refuse(thrown, answering, { method: call.method });
     }

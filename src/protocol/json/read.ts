@@ -64,7 +64,10 @@ function plainReader(desc: DescMessage): MessageReader["read"] {
   };
 }
 
-/** Makes empty messages. Copying one is several times as fast as `create`, which looks at every field. */
+/**
+ * Makes empty messages. Copying one is several times as fast as `create`, which looks at every field; and not by a
+ * spread, since each field that is set in such a copy for the first time gives it a hidden class of its own.
+ */
 function blankOf(desc: DescMessage): () => Message {
   const empty = create(desc);
   // Outside proto3 the defaults sit on a prototype, which a copy would lose.
