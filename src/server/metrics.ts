@@ -187,11 +187,11 @@ function withCommit<Store extends TaskStore>(store: Store, commit: TaskStore["co
 
 function timedCommit(store: TaskStore, histogram: Histogram): TaskStore["commit"] {
   return async (scope, taskId, write) => {
-    const stop = histogram.startTimer();
+    const startedMs = performance.now();
     try {
       return await store.commit(scope, taskId, write);
     } finally {
-      stop();
+      histogram.observe((performance.now() - startedMs) / 1000);
     }
   };
 }
