@@ -1,6 +1,7 @@
 import type { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import type { Entry } from "../protocol/entry.js";
+import { Registry } from "../protocol/registry.js";
 import type { CommitResult, Scope, TaskStore, TaskWrite } from "../stores/task-store.js";
 import { LogReader, type LogSource } from "./log-reader.js";
 
@@ -42,10 +43,10 @@ const RECHECKED_AT_ONCE = 64;
 
 export function createLog(options: LogOptions): Log {
   const { store, hub, bufferEntries = 256, maxLag = 100_000 } = options;
-  const readers = new Map<string, Set<LogReader>>();
+  const readers = new Registry<string, Set<LogReader>>();
   let count = 0;
   /** The last commit of each log in this turn of the event loop: who comes for it now need not look into the store. */
-  const recent = new Map<string, readonly Entry[]>();
+  let recent = new Map<string, readonly Entry[]>();
 
   function enter(key: string, reader: LogReader): void {
     const set = readers.get(key) ?? new Set();
@@ -60,8 +61,13 @@ export function createLog(options: LogOptions): Log {
     count -= 1;
   }
 
+  /** A new map rather than `clear`, for the reason that registries are for. */
+  function forget(): void {
+    recent = new Map();
+  }
+
   function remember(key: string, entries: readonly Entry[]): void {
-    if (recent.size === 0) setImmediate(() => recent.clear());
+    if (recent.size === 0) setImmediate(forget);
     recent.set(key, entries);
   }
 
@@ -95,9 +101,9 @@ export function createLog(options: LogOptions): Log {
       for (const reader of readers.get(logKey(scope, taskId)) ?? []) reader.fail(error);
     },
     async recheck() {
-      recent.clear();
+      forget();
       let told = 0;
-      for (const reader of [...readers.values()].flatMap((set) => [...set])) {
+      for (const reader of readers.values().flatMap((set) => [...set])) {
         reader.wake();
         told += 1;
         if (told % RECHECKED_AT_ONCE === 0) await new Promise(setImmediate);

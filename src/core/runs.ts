@@ -2,6 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type AgentEntry, type Answer, type Principal, type Turn, TurnStopped } from "../agents/agent.js";
 import { A2AError } from "../errors.js";
 import { newId } from "../protocol/ids.js";
+import { Registry, Roster } from "../protocol/registry.js";
 import { type Message, Role, TaskState } from "../protocol/schema.js";
 import type { MessageKey, Scope, Snapshot, TaskStore } from "../stores/task-store.js";
 import { within } from "./async.js";
@@ -63,9 +64,9 @@ export interface RunsOptions {
 const RESTARTED = "The gateway was restarted while this task was running.";
 export function createRuns(options: RunsOptions): Runs {
   const { store, log, answerGraceMs = 1000, now = Date.now } = options;
-  const runs = new Map<string, Run>();
+  const runs = new Registry<string, Run>();
   const contexts = new Map<string, number>();
-  const pending = new Set<AbortController>();
+  const pending = new Roster<AbortController>();
   const mender = createMender({ store, log, now });
   let stopping = false;
 
@@ -157,7 +158,7 @@ export function createRuns(options: RunsOptions): Runs {
     const prepared = prepare(request);
     const context = logKey(prepared.scope, prepared.stamp.contextId);
     checkAlone(request, context);
-    pending.add(prepared.controller);
+    const place = pending.add(prepared.controller);
     enterContext(context);
     try {
       const answer = ask(request.entry, "answer", prepared.turn, prepared.controller.signal);
@@ -168,7 +169,7 @@ export function createRuns(options: RunsOptions): Runs {
     } catch (error) {
       throw stopping && prepared.controller.signal.aborted ? gatewayStopping() : error;
     } finally {
-      pending.delete(prepared.controller);
+      pending.remove(place);
       leaveContext(context);
     }
   }
@@ -237,10 +238,10 @@ export function createRuns(options: RunsOptions): Runs {
     async shutdown(graceMs) {
       stopping = true;
       mender.stop();
-      for (const controller of pending) controller.abort(new TurnStopped("shutdown"));
-      await Promise.all([...runs.values()].map((run) => run.shutdown(graceMs)));
+      for (const controller of pending.members()) controller.abort(new TurnStopped("shutdown"));
+      await Promise.all(runs.values().map((run) => run.shutdown(graceMs)));
     },
-    list: () => [...runs.values()],
+    list: () => runs.values(),
   };
 }
 

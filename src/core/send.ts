@@ -1,6 +1,7 @@
 import { A2AError, invalidField, type Reason } from "../errors.js";
 import { abortable } from "../protocol/ending.js";
 import { checkId, checkMessageId } from "../protocol/ids.js";
+import { Registry } from "../protocol/registry.js";
 import { type Message, type SendMessageRequest, type Task, TaskState } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type {
@@ -49,7 +50,7 @@ const LEFT: ReadonlySet<Reason> = new Set<Reason>(["CANCELLED", "DEADLINE_EXCEED
 
 export function createSender(options: SenderOptions): Sender {
   const { store, runs, maxMetadataBytes = 65_536 } = options;
-  const starting = new Map<string, { readonly digest: string; readonly sent: Promise<Sent> }>();
+  const starting = new Registry<string, { readonly digest: string; readonly sent: Promise<Sent> }>();
   const lines = createLines(options.maxQueued);
 
   async function send(context: CallContext, request: SendMessageRequest): Promise<Sent> {

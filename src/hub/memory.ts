@@ -1,3 +1,4 @@
+import { Registry } from "../protocol/registry.js";
 import type { Hub, Wake } from "./hub.js";
 
 /** An object of its own for each subscription, so that one function may subscribe twice. */
@@ -7,7 +8,7 @@ interface Subscription {
 
 /** A hub within one process. Keeps nothing of a key that nobody listens to. */
 export function createMemoryHub(): Hub {
-  const byKey = new Map<string, Set<Subscription>>();
+  const byKey = new Registry<string, Set<Subscription>>();
 
   function remove(key: string, subscription: Subscription): void {
     const subscriptions = byKey.get(key);

@@ -1,5 +1,6 @@
 import type { HttpBinding, HttpResponse } from "../bindings/http.js";
 import { A2AError } from "../errors.js";
+import { Roster } from "../protocol/registry.js";
 import { toRestBody } from "../protocol/status.js";
 import { type CorsOptions, createCors, isPreflight } from "./cors.js";
 import type { HttpLimits } from "./http-limits.js";
@@ -97,21 +98,26 @@ function createAnswer(
   };
 }
 
+interface OpenExchange {
+  readonly res: NodeResponse;
+  readonly exchange: Exchange;
+}
+
 type OpenExchanges = Omit<HttpListener, "serve"> & {
   add(req: NodeRequest, res: NodeResponse, exchange: Exchange): void;
   draining(): boolean;
 };
 
 function createOpenExchanges(): OpenExchanges {
-  const open = new Map<NodeResponse, Exchange>();
+  const open = new Roster<OpenExchange>();
   const waiting: (() => void)[] = [];
   let draining = false;
   return {
     add(req, res, exchange) {
-      open.set(res, exchange);
+      const place = open.add({ res, exchange });
       res.on("close", () => {
         if (!res.writableEnded) exchange.abort(); // once all is handed over, who leaves takes nothing back
-        open.delete(res);
+        open.remove(place);
         if (draining && req.httpVersionMajor === 1) req.socket.destroySoon();
         if (open.size === 0) for (const wake of waiting.splice(0)) wake();
       });
@@ -121,10 +127,10 @@ function createOpenExchanges(): OpenExchanges {
       draining = true;
     },
     busy() {
-      return new Set([...open.keys()].map((res) => ("stream" in res ? undefined : res.socket)));
+      return new Set(open.members().map(({ res }) => ("stream" in res ? undefined : res.socket)));
     },
     interrupt(reason) {
-      for (const exchange of open.values()) exchange.abort(reason);
+      for (const { exchange } of open.members()) exchange.abort(reason);
     },
     idle: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
