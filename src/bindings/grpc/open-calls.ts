@@ -1,6 +1,7 @@
 import type { EventEmitter } from "node:events";
 import type { Deadline, Metadata } from "@grpc/grpc-js";
 import { A2AError } from "../../errors.js";
+import { Registry } from "../../protocol/registry.js";
 
 /** What calls of every kind have in grpc-js. */
 export interface GrpcCall extends EventEmitter {
@@ -15,6 +16,8 @@ const HASTE_MS = 50;
 
 /** What can end a call from outside. A class, and its signal made on demand, because every call has one. */
 export class CallSignal {
+  /** Tells it from the others of its port. */
+  readonly number: number;
   readonly #call: GrpcCall;
   #controller: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -22,8 +25,9 @@ export class CallSignal {
   #reason: A2AError | undefined;
   #answer: ((reason: A2AError) => void) | undefined;
 
-  constructor(call: GrpcCall) {
+  constructor(call: GrpcCall, number: number) {
     this.#call = call;
+    this.number = number;
   }
 
   /** What to do beside aborting the signal when the call is interrupted: whoever is asked may take no notice of it. */
@@ -80,21 +84,23 @@ export interface OpenCalls {
 }
 
 export function createOpenCalls(): OpenCalls {
-  const open = new Set<CallSignal>();
+  const open = new Registry<number, CallSignal>();
+  let last = 0;
   const waiting: (() => void)[] = [];
   return {
     add(call) {
-      const signal = new CallSignal(call);
-      open.add(signal);
+      last += 1;
+      const signal = new CallSignal(call, last);
+      open.set(last, signal);
       return signal;
     },
     remove(signal) {
       signal.close();
-      open.delete(signal);
+      open.delete(signal.number);
       if (open.size === 0) for (const wake of waiting.splice(0)) wake();
     },
     interrupt(reason) {
-      for (const signal of open) signal.interrupt(reason);
+      for (const signal of open.values()) signal.interrupt(reason);
     },
     idle: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };
