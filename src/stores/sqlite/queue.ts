@@ -10,7 +10,7 @@ interface Waiting {
   reject(cause: unknown): void;
 }
 
-/** Gathers the writes of a tick, of all tasks, into one transaction. */
+/** Gathers the writes of two turns of the event loop, of all tasks, into one transaction. */
 export interface WriteQueue {
   /** Settles when the transaction that holds the write ended. */
   add(write: EncodedWrite): Promise<CommitResult>;
@@ -28,11 +28,14 @@ export function createWriteQueue(
   function schedule(): void {
     if (scheduled) return;
     scheduled = true;
-    setImmediate(() => {
-      scheduled = false;
-      writeBatch();
-      if (waiting.length > 0) schedule();
-    });
+    setImmediate(() => setImmediate(run));
+  }
+
+  /** Not in the turn after the first write but in the next: what the calls write that come in meanwhile shares its pages. */
+  function run(): void {
+    scheduled = false;
+    writeBatch();
+    if (waiting.length > 0) schedule();
   }
 
   function writeBatch(): void {

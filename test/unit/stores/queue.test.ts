@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import type { EncodedWrite } from "../../../src/stores/sqlite/encode.js";
 import { createWriteQueue } from "../../../src/stores/sqlite/queue.js";
@@ -28,4 +29,17 @@ it("a failing disk fails every write of the tick, and the next tick is tried ane
   expect(settled.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   broken = false;
   expect(await queue.add(write("c"))).toEqual({ kind: "committed" });
+});
+
+it("the writes of two turns of the event loop share a transaction", async () => {
+  const transactions: string[][] = [];
+  const queue = createWriteQueue((writes) => {
+    transactions.push(writes.map(idOf));
+    return writes.map(() => ({ kind: "committed" }));
+  });
+  const first = queue.add(write("a"));
+  await nextTurn();
+  await Promise.all([first, queue.add(write("b"))]);
+  await queue.add(write("c"));
+  expect(transactions).toEqual([["a", "b"], ["c"]]);
 });
