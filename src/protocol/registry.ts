@@ -38,27 +38,41 @@ export class Registry<Key extends string | number, Value extends object> {
   }
 }
 
-/** A set for what comes and goes with every call, for the same reason. */
+/** Where a member of a roster stands. */
+export interface Place {
+  at: number;
+}
+
+interface Standing<Member> extends Place {
+  readonly member: Member;
+}
+
+/** A set for what comes and goes with every call: a list, which V8 never lays out anew for what has left. */
 export class Roster<Member extends object> {
-  readonly #members = new Registry<number, Member>();
-  #next = 0;
+  readonly #standing: Standing<Member>[] = [];
 
   get size(): number {
-    return this.#members.size;
+    return this.#standing.length;
   }
 
-  /** Returns the place at which it is to be taken out again. */
-  add(member: Member): number {
-    this.#next += 1;
-    this.#members.set(this.#next, member);
-    return this.#next;
+  /** Returns the place to be given to `remove`. */
+  add(member: Member): Place {
+    const place = { at: this.#standing.length, member };
+    this.#standing.push(place);
+    return place;
   }
 
-  remove(place: number): void {
-    this.#members.delete(place);
+  /** The last one takes the place. Once it has been removed, does nothing. */
+  remove(place: Place): void {
+    if (this.#standing[place.at] !== place) return;
+    const last = this.#standing.pop() as Standing<Member>;
+    if (last === place) return;
+    this.#standing[place.at] = last;
+    last.at = place.at;
   }
 
+  /** Who is there now, in no particular order; changes afterwards do not show in it. */
   members(): readonly Member[] {
-    return this.#members.values();
+    return this.#standing.map(({ member }) => member);
   }
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { Registry, Roster } from "../../../src/protocol/registry.js";
+import { type Place, Registry, Roster } from "../../../src/protocol/registry.js";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
@@ -53,15 +53,19 @@ describe("a registry", () => {
 describe("a roster", () => {
   it("lists who came and has not left", () => {
     const roster = new Roster<{ readonly name: string }>();
-    const [a, b] = [{ name: "a" }, { name: "b" }];
-    const places = [
-      roster.add(a as { name: string }),
-      roster.add(b as { name: string }),
-      roster.add(a as { name: string }),
-    ];
-    roster.remove(places[0] as number);
-    roster.remove(places[0] as number);
-    expect(roster.members()).toEqual([b, a]);
-    expect(roster.size).toBe(2);
+    const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }] as const;
+    const places = [a, b, c, a].map((member) => roster.add(member)) as [Place, Place, Place, Place];
+    expect([roster.members(), roster.size]).toEqual([[a, b, c, a], 4]);
+    roster.remove(places[1]);
+    roster.remove(places[1]);
+    expect(new Set(roster.members())).toEqual(new Set([a, c]));
+    roster.remove(places[3]);
+    roster.remove(places[0]);
+    expect([roster.members(), roster.size]).toEqual([[c], 1]);
+    const late = roster.add(b);
+    roster.remove(places[2]);
+    roster.remove(late);
+    roster.remove(places[0]);
+    expect(roster.size).toBe(0);
   });
 });
