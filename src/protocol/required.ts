@@ -46,18 +46,19 @@ export function checkRequired<Desc extends DescMessage>(
 
 interface Walk {
   readonly found: FieldViolation[];
-  readonly steps: string[];
+  /** Names and indexes on the way here; most walks end without a path, so none is made before something is found. */
+  readonly steps: (string | number)[];
   readonly allowEmpty: boolean;
 }
 
 type Check = (value: unknown, walk: Walk) => void;
 
 function report({ found, steps }: Walk, description: string): void {
-  if (found.length < MOST_VIOLATIONS) found.push({ field: pathOf(steps), description });
+  if (found.length < MOST_VIOLATIONS) found.push({ field: pathOf(steps.map(step)), description });
 }
 
 /** Runs a check one step further down. */
-function below(walk: Walk, name: string, check: Check, value: unknown): void {
+function below(walk: Walk, name: string | number, check: Check, value: unknown): void {
   walk.steps.push(name);
   check(value, walk);
   walk.steps.pop();
@@ -98,13 +99,13 @@ function checkPart(part: unknown, walk: Walk): void {
 function requiredCheck(field: DescField): Check | undefined {
   const missing = isRequired(field) ? missingTest(field) : undefined;
   if (!missing) return undefined;
-  const name = step(field.jsonName);
+  const { jsonName, localName } = field;
   const canBeEmpty = field.fieldKind !== "message" && field.fieldKind !== "enum";
   const description = canBeEmpty ? "must not be empty" : "is required";
   return (message, walk) => {
     if (canBeEmpty && walk.allowEmpty) return;
-    if (!missing((message as Fields)[field.localName])) return;
-    walk.steps.push(name);
+    if (!missing((message as Fields)[localName])) return;
+    walk.steps.push(jsonName);
     report(walk, description);
     walk.steps.pop();
   };
@@ -134,14 +135,15 @@ function nestedCheck(field: DescField): Check | undefined {
   // A type that contains itself is still being compiled here: look its check up when it runs.
   const target = checkOf(desc);
   const check: Check = isPlainStruct(field) ? checkJson : (value, walk) => target.check(value, walk);
-  const name = step(field.jsonName);
   const nested =
     field.fieldKind === "list" ? eachItem(check) : field.fieldKind === "map" ? eachEntry(check) : check;
-  const { oneof } = field;
+  const name = field.jsonName;
+  const oneof = field.oneof?.localName;
   return (message, walk) => {
-    const value = oneof
-      ? chosen((message as Fields)[oneof.localName] as Chosen, localName)
-      : (message as Fields)[localName];
+    const value =
+      oneof === undefined
+        ? (message as Fields)[localName]
+        : chosen((message as Fields)[oneof] as Chosen, localName);
     if (value !== undefined) below(walk, name, nested, value);
   };
 }
@@ -152,14 +154,14 @@ function chosen(member: Chosen, localName: string): unknown {
 
 function eachItem(check: Check): Check {
   return (items, walk) => {
-    for (const [index, item] of (items as readonly unknown[]).entries())
-      below(walk, step(index), check, item);
+    const list = items as readonly unknown[];
+    for (let index = 0; index < list.length; index++) below(walk, index, check, list[index]);
   };
 }
 
 function eachEntry(check: Check): Check {
   return (map, walk) => {
-    for (const [key, item] of Object.entries(map as Fields)) below(walk, step(key), check, item);
+    for (const [key, item] of Object.entries(map as Fields)) below(walk, key, check, item);
   };
 }
 

@@ -24,7 +24,9 @@ export class BinaryInput {
   constructor(bytes: Uint8Array, { maxDepth = 100, maxUnknown = Number.POSITIVE_INFINITY }: DecodeLimits) {
     this.#depthLeft = maxDepth;
     this.#unknownLeft = maxUnknown;
-    this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#buffer = Buffer.isBuffer(bytes)
+      ? bytes
+      : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   get at(): number {

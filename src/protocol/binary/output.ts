@@ -4,6 +4,23 @@ const KEEP_BYTES = 1024 * 1024;
 /** A text of so many UTF-16 units takes at most 126 bytes, so its length takes one. */
 const SHORT_TEXT = 42;
 
+/** Memory that small messages share, as Node's own Buffers do: memory for each would take longer than all the encoding. */
+const POOL_BYTES = 8 * 1024;
+const MOST_POOLED = POOL_BYTES / 4;
+let pool = new ArrayBuffer(POOL_BYTES);
+let taken = 0;
+
+function allocate(bytes: number): Uint8Array {
+  if (bytes > MOST_POOLED) return new Uint8Array(bytes);
+  if (taken + bytes > POOL_BYTES) {
+    pool = new ArrayBuffer(POOL_BYTES);
+    taken = 0;
+  }
+  const start = taken;
+  taken += bytes;
+  return new Uint8Array(pool, start, bytes);
+}
+
 /** Bytes of a message while it is encoded. Used again and again: one message at a time. */
 export class BinaryOutput {
   #buffer = Buffer.allocUnsafeSlow(START_BYTES);
@@ -11,7 +28,7 @@ export class BinaryOutput {
 
   /** A copy of what was written; the output is empty after it. */
   take(): Uint8Array {
-    const bytes = new Uint8Array(this.#end);
+    const bytes = allocate(this.#end);
     bytes.set(this.#buffer.subarray(0, this.#end));
     this.reset();
     return bytes;
@@ -35,15 +52,20 @@ export class BinaryOutput {
   varint(value: number): void {
     this.#reserve(8);
     let rest = value;
-    while (rest > 0x7f) {
+    // Above 32 bits there are no bitwise operators; below they are much faster.
+    for (; rest > 0x7fff_ffff; rest = Math.floor(rest / 0x80))
       this.#buffer[this.#end++] = (rest % 0x80) | 0x80;
-      rest = Math.floor(rest / 0x80);
-    }
+    for (; rest > 0x7f; rest >>>= 7) this.#buffer[this.#end++] = rest | 0x80;
     this.#buffer[this.#end++] = rest;
   }
 
   /** 64 bits, of which negative numbers take ten bytes. */
   varint64(value: bigint): void {
+    if (value >= 0n && value <= Number.MAX_SAFE_INTEGER) this.varint(Number(value));
+    else this.#longVarint64(value);
+  }
+
+  #longVarint64(value: bigint): void {
     this.#reserve(10);
     let rest = BigInt.asUintN(64, value);
     while (rest > 0x7fn) {
@@ -86,17 +108,18 @@ export class BinaryOutput {
   /** Most texts are short and ASCII: copying those here is faster than asking for it. */
   #shortText(value: string): void {
     this.#reserve(1 + 3 * value.length);
+    const buffer = this.#buffer;
     const start = this.#end + 1;
     let end = start;
     for (let index = 0; index < value.length; index++) {
       const unit = value.charCodeAt(index);
       if (unit > 0x7f) {
-        end = start + this.#buffer.write(value, start, "utf8");
+        end = start + buffer.write(value, start, "utf8");
         break;
       }
-      this.#buffer[end++] = unit;
+      buffer[end++] = unit;
     }
-    this.#buffer[this.#end] = end - start;
+    buffer[this.#end] = end - start;
     this.#end = end;
   }
 
