@@ -24,31 +24,37 @@ export interface DispatchedMethod {
   readonly maxDepth: number;
 }
 
-/** Answers a unary method through the dispatcher. */
+/** Answers a unary method through the dispatcher. Without a promise of its own: that of the dispatcher is enough. */
 export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffer, Buffer> {
   const { method, open } = served;
-  const answer = async (call: RequestCall, signal: CallSignal): Promise<Buffer> => {
-    const traffic = { received: call.request.length, sent: 0 };
-    const reply = await dispatch(served, call, signal, traffic);
-    if (reply.kind === "stream")
-      throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
-    const bytes = asBuffer(encodeBinary(method.output, reply.message));
-    traffic.sent = bytes.length;
-    sendHeaders(call, reply);
-    return bytes;
-  };
   return (call, callback) => {
     const signal = open.add(call);
+    const traffic = { received: call.request.length, sent: 0 };
     const fail = (thrown: unknown) => {
       open.remove(signal);
       callback(toGrpcStatus(A2AError.from(thrown))); // grpc-js ignores a second answer
     };
-    signal.onInterrupt(fail);
-    answer(call, signal).then((bytes) => {
+    const succeed = (reply: Reply) => {
+      let bytes: Buffer;
+      try {
+        bytes = asBuffer(encodeBinary(method.output, messageOf(reply)));
+        traffic.sent = bytes.length;
+        sendHeaders(call, reply);
+      } catch (thrown) {
+        fail(thrown);
+        return;
+      }
       open.remove(signal);
       callback(null, bytes);
-    }, fail);
+    };
+    signal.onInterrupt(fail);
+    dispatch(served, call, signal, traffic).then(succeed, fail);
   };
+}
+
+function messageOf(reply: Reply): Message {
+  if (reply.kind === "unary") return reply.message;
+  throw new A2AError("INTERNAL", { cause: new Error("a stream, not one message") });
 }
 
 /** Answers a streaming method through the dispatcher; an event is encoded once for all its readers. */
@@ -77,7 +83,7 @@ export function dispatchedStream(served: DispatchedMethod): handleServerStreamin
   };
 }
 
-async function dispatch(
+function dispatch(
   { dispatcher, method, maxDepth }: DispatchedMethod,
   call: RequestCall,
   caller: CallSignal,
@@ -87,7 +93,7 @@ async function dispatch(
   try {
     request = decodeBinary(method.input, call.request, maxDepth);
   } catch (thrown) {
-    throw dispatcher.refuse({ wire: "grpc", traffic, method }, thrown);
+    return Promise.reject(dispatcher.refuse({ wire: "grpc", traffic, method }, thrown));
   }
   return dispatcher.call(
     new BoundCall({

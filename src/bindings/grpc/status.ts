@@ -23,7 +23,7 @@ export function toMetadata(headers: Readonly<Record<string, string>>): Metadata 
 
 /** The same bytes, for grpc-js, which wants a Buffer. */
 export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** grpc-js percent-encodes texts with encodeURI, which throws on half a surrogate pair. */
