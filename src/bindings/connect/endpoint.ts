@@ -8,11 +8,10 @@ import type { Outgoing } from "./codec.js";
 /** What is known about a call besides its method and its requests. */
 export type RpcCall = Pick<CallInit, "wire" | "parameters" | "queryVersion" | "caller" | "traffic">;
 
-/** An answer that has begun. Its messages may fail at the first already. */
-export interface Answer {
-  readonly headers: ReplyHeaders;
-  readonly messages: AsyncIterable<Outgoing>;
-}
+/** An answer: one message that is there, or messages that begin to come and may fail at the first already. */
+export type Answer =
+  | { readonly kind: "unary"; readonly headers: ReplyHeaders; readonly message: Outgoing }
+  | { readonly kind: "stream"; readonly headers: ReplyHeaders; readonly messages: AsyncIterable<Outgoing> };
 
 /** One method at its path. */
 export interface Endpoint {
@@ -57,8 +56,10 @@ function dispatchedEndpoint(dispatcher: Dispatcher, method: DescMethod): Endpoin
         throw refuse(thrown, call);
       }
       const reply = await dispatcher.call(callOf(method, request, call));
-      const { headers } = reply;
-      return { headers, messages: reply.kind === "stream" ? reply.events : one(reply.message) };
+      const { kind, headers } = reply;
+      return kind === "unary"
+        ? { kind, headers, message: reply.message }
+        : { kind, headers, messages: reply.events };
     },
   };
 }
@@ -82,7 +83,11 @@ function sideEndpoint(side: SideService, method: DescMethod): Endpoint {
     method,
     refuse: A2AError.from,
     answer: (requests, { caller }) =>
-      Promise.resolve({ headers: {}, messages: side.answer(method, requests, caller.signal) }),
+      Promise.resolve({
+        kind: "stream",
+        headers: {},
+        messages: side.answer(method, requests, caller.signal),
+      }),
   };
 }
 
@@ -96,8 +101,4 @@ async function single(requests: AsyncIterable<Message>): Promise<Message> {
   }
   if (found === undefined) throw new A2AError("METHOD_NOT_FOUND", { text: "The method takes a message." });
   return found;
-}
-
-async function* one<T>(item: T): AsyncGenerator<T, void> {
-  yield item;
 }

@@ -1,13 +1,11 @@
 import { A2AError } from "../../errors.js";
-import { compress, isWorthGzip } from "../gzip.js";
 import type { HttpResponse } from "../http.js";
 import { readUntilAborted } from "../reader.js";
 import type { Outgoing } from "./codec.js";
 import { type Ending, endingOf } from "./ending.js";
-import type { Answer } from "./endpoint.js";
-import { encodeEnvelope, FLAGS } from "./envelopes.js";
 import type { Format, Framing } from "./format.js";
 import { type Opened, type Opening, open } from "./opening.js";
+import { inText, pack } from "./pack.js";
 
 type StreamFraming = Exclude<Framing, "bare">;
 type Piece = IteratorResult<string | Uint8Array, undefined>;
@@ -20,10 +18,16 @@ export async function answerStream(opening: Opening, framing: StreamFraming): Pr
   try {
     opened = open(opening);
     const answer = await opened.within(opening.endpoint.answer(opened.requests, opened.call));
-    const body = createBody(opening, framing, opened, answer);
+    const headers = { ...answer.headers, ...headersOf(opening.format, opened) };
+    if (answer.kind === "unary") {
+      const envelope = await pack(opening, opened, answer.message);
+      opened.close();
+      return { status: 200, headers, ...wholeOf(opening.format, framing, envelope) };
+    }
+    const body = createBody(opening, framing, opened, answer.messages);
     return {
       status: 200,
-      headers: { ...answer.headers, ...headersOf(opening.format, opened) },
+      headers,
       body: { [Symbol.asyncIterator]: () => body },
       ...trailersOf(framing, body.ending),
     };
@@ -44,6 +48,23 @@ export function streamFailure(format: Format, framing: StreamFraming, error: A2A
   };
 }
 
+/** An answer of one message, which is there already: nothing has to be waited for or broken off. */
+function wholeOf(
+  format: Format,
+  framing: StreamFraming,
+  envelope: string | Uint8Array,
+): Pick<HttpResponse, "body" | "trailers"> {
+  const ending = endingOf(framing, undefined);
+  if (ending.envelope === undefined) return { body: envelope, ...trailersOf(framing, () => ending) };
+  return { body: piecesOf([envelope, inText(format, ending.envelope)]) };
+}
+
+async function* piecesOf(
+  pieces: readonly (string | Uint8Array)[],
+): AsyncGenerator<string | Uint8Array, void> {
+  yield* pieces;
+}
+
 function headersOf({ mediaType }: Format, { compression }: Opened): Record<string, string> {
   const { encoding, accept } = compression.headers;
   const encoded = compression.response ? { [encoding]: "gzip" } : {};
@@ -60,21 +81,17 @@ interface Body extends AsyncIterator<string | Uint8Array, undefined> {
 }
 
 /** The envelopes of an answer and the one that ends it. */
-function createBody(opening: Opening, framing: StreamFraming, opened: Opened, answer: Answer): Body {
-  const { endpoint, format } = opening;
-  const { call, compression, close } = opened;
-  const messages = readUntilAborted(answer.messages, call.caller.signal);
+function createBody(
+  opening: Opening,
+  framing: StreamFraming,
+  opened: Opened,
+  source: AsyncIterable<Outgoing>,
+): Body {
+  const { format } = opening;
+  const { call, close } = opened;
+  const messages = readUntilAborted(source, call.caller.signal);
   let ending: Ending | undefined;
 
-  const write = async (message: Outgoing): Promise<string | Uint8Array> => {
-    const bytes = format.codec.encode(endpoint.method.output, message);
-    call.traffic.sent += bytes.byteLength;
-    const small = !compression.response || !isWorthGzip(bytes.byteLength);
-    return inText(
-      format,
-      small ? encodeEnvelope(0, bytes) : encodeEnvelope(FLAGS.compressed, await compress(bytes)),
-    );
-  };
   const end = (error: A2AError | undefined): Piece => {
     close();
     ending = endingOf(framing, error);
@@ -87,7 +104,7 @@ function createBody(opening: Opening, framing: StreamFraming, opened: Opened, an
       if (ending !== undefined) return DONE;
       try {
         const step = await messages.next();
-        return step.done ? end(undefined) : { done: false, value: await write(step.value) };
+        return step.done ? end(undefined) : { done: false, value: await pack(opening, opened, step.value) };
       } catch (thrown) {
         await messages.return?.();
         return end(A2AError.from(thrown));
@@ -99,8 +116,4 @@ function createBody(opening: Opening, framing: StreamFraming, opened: Opened, an
       return DONE;
     },
   };
-}
-
-function inText({ text }: Format, envelope: Uint8Array): string | Uint8Array {
-  return text ? Buffer.from(envelope).toString("base64") : envelope;
 }

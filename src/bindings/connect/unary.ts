@@ -1,6 +1,7 @@
 import { A2AError } from "../../errors.js";
 import { compress, isWorthGzip } from "../gzip.js";
 import type { HttpResponse } from "../http.js";
+import type { Outgoing } from "./codec.js";
 import type { Compression } from "./compression.js";
 import { errorHeaders, toConnectJson } from "./failure.js";
 import { type Opened, type Opening, open } from "./opening.js";
@@ -20,12 +21,15 @@ export async function answerUnary(opening: Opening): Promise<HttpResponse> {
 
 async function answer({ endpoint, format }: Opening, opened: Opened): Promise<HttpResponse> {
   const { call, requests, compression } = opened;
-  const { headers, messages } = await endpoint.answer(requests, call);
-  for await (const message of messages) {
-    const bytes = format.codec.encode(endpoint.method.output, message);
-    call.traffic.sent = bytes.byteLength;
-    return pack(bytes, { ...headers, "content-type": format.mediaType }, compression);
-  }
+  const answer = await endpoint.answer(requests, call);
+  const message = answer.kind === "unary" ? answer.message : await first(answer.messages);
+  const bytes = format.codec.encode(endpoint.method.output, message);
+  call.traffic.sent = bytes.byteLength;
+  return pack(bytes, { ...answer.headers, "content-type": format.mediaType }, compression);
+}
+
+async function first(messages: AsyncIterable<Outgoing>): Promise<Outgoing> {
+  for await (const message of messages) return message;
   throw new A2AError("INTERNAL", { cause: new Error("a unary method gave no answer") });
 }
 
