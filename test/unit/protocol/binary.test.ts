@@ -111,6 +111,16 @@ describe("the protobuf codec", () => {
     expect(encodeBinary(PartSchema, partOf("a"))).toEqual(bytesOf("0a 01 61"));
   });
 
+  it("writes and reads whole numbers of any size", () => {
+    const bounds = [7n, 14n, 31n, 32n, 49n, 53n, 63n].flatMap((bits) => [2n ** bits - 1n, -(2n ** bits)]);
+    for (const seconds of [0n, 1n, 2n ** 31n, 2n ** 32n, 2n ** 53n, ...bounds]) {
+      const status = create(TaskStatusSchema, { timestamp: { seconds } });
+      const bytes = encodeBinary(TaskStatusSchema, status);
+      expect(Buffer.compare(bytes, toBinary(TaskStatusSchema, status)), String(seconds)).toBe(0);
+      expect(decodeBinary(TaskStatusSchema, bytes)).toEqual(status);
+    }
+  });
+
   it("writes messages of any size, and what it returned stays as it was", () => {
     const small = encodeBinary(PartSchema, partOf("small"));
     const before = [...small];
