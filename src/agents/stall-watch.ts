@@ -1,4 +1,4 @@
-import { Worker } from "node:worker_threads";
+import { startThread } from "../threads.js";
 
 /** An agent whose code may keep the process from doing anything else. */
 export interface WatchedAgent {
@@ -39,9 +39,8 @@ const BEATS = 10;
 export function createStallWatch({ stallMs, onFault }: StallWatchOptions): StallWatch {
   const beat = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const timer = setInterval(() => Atomics.add(beat, 0, 1), stallMs / BEATS).unref();
-  const worker = startThread({ beat, stallMs });
-  worker.on("error", onFault);
-  worker.unref();
+  const data: StallWatchData = { beat, stallMs };
+  const worker = startThread(new URL("./stall-worker", import.meta.url), data).on("error", onFault);
   return {
     watch: (agents) => worker.postMessage(agents),
     async stop() {
@@ -49,17 +48,4 @@ export function createStallWatch({ stallMs, onFault }: StallWatchOptions): Stall
       await worker.terminate();
     },
   };
-}
-
-function startThread(workerData: StallWatchData): Worker {
-  if (!import.meta.url.endsWith(".ts")) {
-    return new Worker(new URL("./stall-worker.js", import.meta.url), { workerData });
-  }
-  // Run from its sources, the program has TypeScript in its main thread only.
-  const file = JSON.stringify(new URL("./stall-worker.ts", import.meta.url));
-  const load = `import(${JSON.stringify(import.meta.resolve("tsx/esm/api"))})`;
-  return new Worker(`${load}.then(({ tsImport }) => tsImport(${file}, ${file}));`, {
-    eval: true,
-    workerData,
-  });
 }
