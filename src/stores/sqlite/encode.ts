@@ -49,6 +49,17 @@ export function encodeWrite(scope: Scope, taskId: string, write: Write): Encoded
   }
 }
 
+/** Of the trees that a write touches, in about half of them a page that no other write of its transaction touches. */
+const TREE_BYTES = 16 * 1024;
+
+/** About how many bytes of the database a write changes. */
+export function changedBytes(write: EncodedWrite): number {
+  if (write.kind === "answer") return TREE_BYTES + write.answer.length;
+  const { rows, snapshot } = write;
+  const events = rows.reduce((sum, { event }) => sum + event.length, 0);
+  return TREE_BYTES + events + (snapshot ? snapshot.head.length + snapshot.artifacts.length : 0);
+}
+
 function encodeTaskWrite(scope: Scope, taskId: string, write: TaskWrite): EncodedTaskWrite {
   checkTaskWrite(write);
   const { expectedSeq, contextId, status, messageKey } = write;

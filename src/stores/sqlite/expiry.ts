@@ -9,6 +9,8 @@ import { createTransaction } from "./transaction.js";
 const TASKS_AT_ONCE = 32;
 /** Rows of entries cleared away in one transaction: about a millisecond. */
 const ROWS_AT_ONCE = 100;
+/** What such a transaction changes, or one that takes tasks out of sight, at most and without large entries. */
+const STEP_BYTES = 256 * 1024;
 
 /** What expiry shares with the rest of the store. */
 export interface ExpiryOptions {
@@ -17,6 +19,8 @@ export interface ExpiryOptions {
   readonly recent: RecentTasks;
   /** True once the store was closed: an expiry that is under way stops at its next step. */
   readonly isClosed: () => boolean;
+  /** Told after each step about how many bytes it changed. */
+  readonly wrote: (bytes: number) => void;
 }
 
 interface DueRow {
@@ -37,12 +41,15 @@ interface GarbageRow {
  * counters, then its entries are cleared away; what a crash leaves of them, the next expiry clears.
  */
 export function createExpiry(options: ExpiryOptions): (rule: ExpiryRule) => Promise<number> {
-  const { isClosed } = options;
+  const { isClosed, wrote } = options;
   const hideSome = createHiding(options);
   const clearSome = createClearing(options.db);
 
   async function clearAll(): Promise<void> {
-    while (!isClosed() && clearSome()) await nextTick();
+    while (!isClosed() && clearSome()) {
+      wrote(STEP_BYTES);
+      await nextTick();
+    }
   }
 
   return async (rule) => {
@@ -52,6 +59,7 @@ export function createExpiry(options: ExpiryOptions): (rule: ExpiryRule) => Prom
       const hidden = hideSome(rule, Math.min(TASKS_AT_ONCE, rule.limit - deleted));
       if (hidden === 0) break;
       deleted += hidden;
+      wrote(STEP_BYTES);
       await clearAll();
     }
     return deleted;

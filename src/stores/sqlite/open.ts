@@ -7,11 +7,9 @@ import { migrate, SCHEMA_VERSION, type SchemaMismatch } from "./schema.js";
 /** Long enough for a process that is just ending to let go of the file. */
 const LOCK_WAIT_MS = 250;
 const CACHE_KIB = 16 * 1024;
-/** Pages of the write-ahead log before it is copied into the file. Above SQLite's 1000: hot pages are then copied once for many commits. */
-const CHECKPOINT_PAGES = 2000;
 
 /**
- * Opens the database at `path` for this process alone, and creates it, readable to its owner only, with its
+ * Opens the database at `path` for this process alone, without checkpoints, and creates it, readable to its owner only, with its
  * directory when there is none. Throws StoreOpenError.
  */
 export function openDatabase(path: string, durability: Durability): Database {
@@ -22,6 +20,7 @@ export function openDatabase(path: string, durability: Durability): Database {
     configure(db, durability);
     const mismatch = migrate(db);
     if (mismatch) throw new StoreOpenError(describeMismatch(path, mismatch));
+    shareInside(db);
     return db;
   } catch (thrown) {
     db?.close();
@@ -35,14 +34,24 @@ function createFile(path: string): void {
   closeSync(openSync(path, "a", 0o600));
 }
 
-/** The exclusive lock comes before WAL mode: that keeps the file to one process and needs no shared memory. */
+/**
+ * The first transaction then takes the exclusive lock, which another store's process does not let it have. The log
+ * is opened before, by reading: opened under that lock, it would be for one connection only.
+ */
 function configure(db: Database, durability: Durability): void {
-  db.pragma("locking_mode = EXCLUSIVE");
   db.pragma("journal_mode = WAL");
+  db.pragma("user_version");
+  db.pragma("locking_mode = EXCLUSIVE");
   db.pragma(`synchronous = ${durability === "full" ? "FULL" : "NORMAL"}`);
   db.pragma(`cache_size = -${CACHE_KIB}`);
-  db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  db.pragma("wal_autocheckpoint = 0");
   db.pragma("temp_store = MEMORY");
+}
+
+/** Keeps a shared lock only, so that this process can have a second connection; no other store gets its exclusive one. */
+function shareInside(db: Database): void {
+  db.pragma("locking_mode = NORMAL");
+  db.exec("BEGIN IMMEDIATE; COMMIT");
 }
 
 function describeMismatch(path: string, mismatch: SchemaMismatch): string {

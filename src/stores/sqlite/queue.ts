@@ -14,8 +14,10 @@ interface Waiting {
 export interface WriteQueue {
   /** Settles when the transaction that holds the write ended. */
   add(write: EncodedWrite): Promise<CommitResult>;
-  /** Writes at once what waits. */
+  /** Writes at once what waits, even when it is held back. */
   flush(): void;
+  /** Lets writes wait from now on, or no longer. */
+  hold(held: boolean): void;
 }
 
 /** `commitAll` runs one transaction: it returns a result for each write in order, or throws when nothing was written. */
@@ -24,9 +26,10 @@ export function createWriteQueue(
 ): WriteQueue {
   let waiting: Waiting[] = [];
   let scheduled = false;
+  let isHeld = false;
 
   function schedule(): void {
-    if (scheduled) return;
+    if (scheduled || isHeld || waiting.length === 0) return;
     scheduled = true;
     setImmediate(() => setImmediate(run));
   }
@@ -34,8 +37,8 @@ export function createWriteQueue(
   /** Not in the turn after the first write but in the next: what the calls write that come in meanwhile shares its pages. */
   function run(): void {
     scheduled = false;
-    writeBatch();
-    if (waiting.length > 0) schedule();
+    if (!isHeld) writeBatch();
+    schedule();
   }
 
   function writeBatch(): void {
@@ -53,6 +56,10 @@ export function createWriteQueue(
     },
     flush() {
       while (waiting.length > 0) writeBatch();
+    },
+    hold(held) {
+      isHeld = held;
+      schedule();
     },
   };
 }

@@ -2,8 +2,9 @@ import type { Database } from "better-sqlite3";
 import { TaskState } from "../../protocol/schema.js";
 import type { FullTaskStore, Scope } from "../task-store.js";
 import { storeClosed } from "../write.js";
+import { createCheckpoints } from "./checkpoints.js";
 import { createCounters } from "./counters.js";
-import { encodeWrite } from "./encode.js";
+import { changedBytes, encodeWrite } from "./encode.js";
 import { createExpiry } from "./expiry.js";
 import { createMessageKeys } from "./keys.js";
 import { createLister } from "./list.js";
@@ -26,6 +27,8 @@ export interface SqliteStoreOptions {
   readonly now?: () => number;
 }
 
+/** Changed by the expiry of a message key: it lies in three trees, in one of them anywhere. */
+const KEY_BYTES = 4096;
 const WAITING: readonly TaskState[] = [TaskState.INPUT_REQUIRED, TaskState.AUTH_REQUIRED];
 const RUNNING: readonly TaskState[] = [TaskState.SUBMITTED, TaskState.WORKING];
 
@@ -36,11 +39,18 @@ const RUNNING: readonly TaskState[] = [TaskState.SUBMITTED, TaskState.WORKING];
 export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
   const { path, durability = "normal", now = Date.now } = options;
   const db = openDatabase(path, durability);
-  const parts = createParts(db, now);
-  const { scopes, reader, lister, keys, upkeep, expire, queue } = parts;
+  let closing: Promise<void> | undefined;
+  const parts = createParts({ db, path, now, isClosed: () => closing !== undefined });
+  const { scopes, reader, lister, keys, upkeep, expire, queue, checkpoints } = parts;
 
   function whenOpen(): void {
-    if (!db.open) throw storeClosed();
+    if (closing !== undefined) throw storeClosed();
+  }
+
+  async function close(): Promise<void> {
+    queue.flush();
+    await checkpoints.close();
+    closeDatabase(db);
   }
 
   /** Reads in a scope; what never had anything reads as `nothing`. */
@@ -79,34 +89,50 @@ export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
     },
     async expireKeys(beforeMs, limit) {
       whenOpen();
-      return keys.expire(beforeMs, limit);
+      const expired = keys.expire(beforeMs, limit);
+      checkpoints.wrote(expired * KEY_BYTES);
+      return expired;
     },
     async countByState() {
       whenOpen();
       return upkeep.countByState();
     },
-    async close() {
-      if (!db.open) return;
-      queue.flush();
-      closeDatabase(db);
+    close() {
+      closing ??= close();
+      return closing;
     },
   };
 }
 
-function createParts(db: Database, now: () => number) {
+interface PartsOptions {
+  readonly db: Database;
+  readonly path: string;
+  readonly now: () => number;
+  readonly isClosed: () => boolean;
+}
+
+function createParts({ db, path, now, isClosed }: PartsOptions) {
   const scopes = createScopes(db);
   const counters = createCounters(db);
   const keys = createMessageKeys(db, now);
   const recent = createRecentTasks();
   const reader = createReader(db, recent);
+  const write = createWriter({ db, scopes, counters, keys, recent });
+  const queue = createWriteQueue((writes) => {
+    const results = write(writes);
+    for (const one of writes) checkpoints.wrote(changedBytes(one));
+    return results;
+  });
+  const checkpoints = createCheckpoints({ db, path, hold: queue.hold });
   return {
     scopes,
     keys,
     reader,
     lister: createLister({ db, reader, counters }),
     upkeep: createUpkeep({ db, scopes, counters }),
-    expire: createExpiry({ db, counters, recent, isClosed: () => !db.open }),
-    queue: createWriteQueue(createWriter({ db, scopes, counters, keys, recent })),
+    expire: createExpiry({ db, counters, recent, isClosed, wrote: checkpoints.wrote }),
+    queue,
+    checkpoints,
   };
 }
 

@@ -43,3 +43,23 @@ it("the writes of two turns of the event loop share a transaction", async () => 
   await queue.add(write("c"));
   expect(transactions).toEqual([["a", "b"], ["c"]]);
 });
+
+it("writes that are held back are written in their order afterwards, or at once when flushed", async () => {
+  const transactions: string[][] = [];
+  const queue = createWriteQueue((writes) => {
+    transactions.push(writes.map(idOf));
+    return writes.map(() => ({ kind: "committed" }));
+  });
+  queue.hold(true);
+  const first = ["a", "b"].map((id) => queue.add(write(id)));
+  for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+  expect(transactions).toEqual([]);
+  queue.hold(false);
+  await Promise.all(first);
+  const late = queue.add(write("c"));
+  queue.hold(true);
+  await nextTurn();
+  queue.flush();
+  expect(await late).toEqual({ kind: "committed" });
+  expect(transactions).toEqual([["a", "b"], ["c"]]);
+});

@@ -86,11 +86,10 @@ describe("a store's file", () => {
     const store = openStore(path);
     await store.commit(scope, "a", finished("a"));
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
+    for (const beside of ["-wal", "-shm"]) expect(statSync(`${path}${beside}`).mode & 0o777).toBe(0o600);
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
-    expect(existsSync(`${path}-shm`)).toBe(false);
     await store.close();
-    expect(existsSync(`${path}-wal`)).toBe(false);
+    for (const beside of ["-wal", "-shm"]) expect(existsSync(`${path}${beside}`)).toBe(false);
   });
 
   it("keeps everything over a restart, the secret too (S2-10)", async () => {
@@ -192,31 +191,52 @@ describe("two processes", () => {
     expect(await store.commit(scope, "b", finished("b"))).toEqual({ kind: "committed" });
   });
 
-  it("may follow one another after kill −9, with all that was acknowledged", async () => {
-    const path = freshPath();
-    const child = startProcess(path);
-    const acknowledged: string[] = [];
-    for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
-      acknowledged.push(line);
-      if (acknowledged.length === 300) child.kill("SIGKILL");
-    }
-    const ids = acknowledged.slice(1);
-    expect(ids.length).toBeGreaterThanOrEqual(299);
+  /** After the more tasks, checkpoints are being made. */
+  it.each([300, 5000])(
+    "may follow one another after kill −9, with all %i tasks that were acknowledged",
+    async (tasks) => {
+      const path = freshPath();
+      const child = startProcess(path);
+      const acknowledged: string[] = [];
+      for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+        acknowledged.push(line);
+        if (acknowledged.length === tasks) child.kill("SIGKILL");
+      }
+      const ids = acknowledged.slice(1);
+      expect(ids.length).toBeGreaterThanOrEqual(tasks - 1);
 
+      const store = openStore(path);
+      const anonymous = { tenant: "", owner: "" };
+      for (const id of ids) {
+        const snapshot = await store.get(anonymous, id);
+        expect(snapshot?.task.status?.state).toBe(COMPLETED);
+        expect(snapshot?.task.artifacts).toHaveLength(1);
+        expect(await store.byMessage(anonymous, `m-${id}`)).toMatchObject({ taskId: id });
+      }
+      // Counters and rows are of one transaction, so they agree about the unacknowledged ones as well.
+      const { total } = await store.list(anonymous, { pageSize: 1, artifacts: false, contextId: "c" });
+      const states = [...(await store.countByState()).values()];
+      expect(states.reduce((sum, each) => sum + each, 0)).toBe(total);
+      await store.close();
+      expect(counts(path, "tasks", "message_keys")).toEqual([total, total]);
+    },
+  );
+});
+
+describe("a large log", () => {
+  it("is copied by a second connection, of which nothing is left after the end", async () => {
+    const path = freshPath();
     const store = openStore(path);
-    const anonymous = { tenant: "", owner: "" };
-    for (const id of ids) {
-      const snapshot = await store.get(anonymous, id);
-      expect(snapshot?.task.status?.state).toBe(COMPLETED);
-      expect(snapshot?.task.artifacts).toHaveLength(1);
-      expect(await store.byMessage(anonymous, `m-${id}`)).toMatchObject({ taskId: id });
-    }
-    // Counters and rows are of one transaction, so they agree about the unacknowledged ones as well.
-    const { total } = await store.list(anonymous, { pageSize: 1, artifacts: false, contextId: "c" });
-    const states = [...(await store.countByState()).values()];
-    expect(states.reduce((sum, each) => sum + each, 0)).toBe(total);
+    const large = () => chunk({ artifactId: "x", parts: [text("x".repeat(1_000_000))] });
+    const log = createLogWriter();
+    await store.commit(scope, "a", log.write([opening({ id: "a", contextId: "c" })]));
+    for (let written = 0; written < 40; written += 1) await store.commit(scope, "a", log.write([large()]));
+    await store.commit(scope, "a", log.write([status(COMPLETED)]));
+    expect(statSync(path).size).toBeGreaterThan(10_000_000);
     await store.close();
-    expect(counts(path, "tasks", "message_keys")).toEqual([total, total]);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+    expect(inspect(path, (db) => db.pragma("journal_mode = DELETE", { simple: true }))).toBe("delete");
+    expect(counts(path, "entries")).toEqual([42]);
   });
 });
 
