@@ -33,8 +33,8 @@ interface Change extends CountedTask {
 export function createCounters(db: Database): Counters {
   const scopes = createScopeCounts(db);
   const contexts = createContextCounts(db);
-  const scopeChanges = new Map<string, Change>();
-  const contextChanges = new Map<string, Change>();
+  let scopeChanges = new Map<string, Change>();
+  let contextChanges = new Map<string, Change>();
 
   function change(scope: number, { context, state }: CountedTask, by: number): void {
     gather(scopeChanges, `${scope}:${state}`, { scope, context, state, by });
@@ -42,9 +42,10 @@ export function createCounters(db: Database): Counters {
     gather(contextChanges, `${scope}:${state}:${context}`, { scope, context, state, by });
   }
 
+  /** With new maps: the table of a cleared one leads from what was in it to what comes, and keeps both from the young collector. */
   function forget(): void {
-    scopeChanges.clear();
-    contextChanges.clear();
+    scopeChanges = new Map();
+    contextChanges = new Map();
   }
 
   return {
