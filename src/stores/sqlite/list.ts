@@ -47,22 +47,26 @@ export function createLister({ db, reader, counters }: ListerOptions): Lister {
     return artifacts ? reader.snapshot(scope, id)?.task : reader.head(number, plain_seq);
   }
 
+  function page(scope: number, query: ListQuery): ListPage {
+    const { contextId, state, statusAfterMs, pageSize, after, artifacts } = query;
+    const counted = counters
+      .read(scope, contextId)
+      .filter((each) => state === undefined || each.state === state);
+    const states = counted.map((each) => each.state);
+    const filter: Filter = { scope, context: contextId, states, sinceMs: statusAfterMs };
+    const found = rows(filter, after, pageSize + 1);
+    const shown = found.slice(0, pageSize);
+    const last = shown.at(-1);
+    return {
+      tasks: shown.map((row) => read(scope, row, artifacts)).filter((task) => task !== undefined),
+      total: count(filter, counted),
+      ...(last && found.length > shown.length && { next: { statusMs: last.status_ms, id: last.id } }),
+    };
+  }
+
   return {
-    page(scope, { contextId, state, statusAfterMs, pageSize, after, artifacts }) {
-      const counted = counters
-        .read(scope, contextId)
-        .filter((each) => state === undefined || each.state === state);
-      const states = counted.map((each) => each.state);
-      const filter: Filter = { scope, context: contextId, states, sinceMs: statusAfterMs };
-      const found = rows(filter, after, pageSize + 1);
-      const page = found.slice(0, pageSize);
-      const last = page.at(-1);
-      return {
-        tasks: page.map((row) => read(scope, row, artifacts)).filter((task) => task !== undefined),
-        total: count(filter, counted),
-        ...(last && found.length > page.length && { next: { statusMs: last.status_ms, id: last.id } }),
-      };
-    },
+    /** In one transaction, so that the log is locked once and not for each task. */
+    page: db.transaction(page),
     inStates(scope, context, states, limit) {
       return rows({ scope, context, states, sinceMs: undefined }, undefined, limit).map(({ id }) => id);
     },
