@@ -9,7 +9,7 @@ interface CheckpointLimits {
   readonly lookBytes: number;
   /** So many are copied in one go: hot pages are then copied once for many commits. */
   readonly copy: number;
-  /** With so many the log begins anew. */
+  /** With so many the log begins anew. Writers wait once for each time, so they are many. */
   readonly restart: number;
   /** So few are copied while writers wait. */
   readonly held: number;
@@ -20,7 +20,7 @@ interface CheckpointLimits {
 const LIMITS: CheckpointLimits = {
   lookBytes: 1024 * 1024,
   copy: 4000,
-  restart: 16_000,
+  restart: 32_000,
   held: 200,
   most: 8000,
 };
