@@ -27,7 +27,7 @@ export interface CpuUse {
 }
 
 export function readCpu(pid: number): CpuReading {
-  return { ownMs: processMs(pid), coreMs: coreMs(SERVER_CORE), atMs: performance.now() };
+  return { ownMs: processMs(pid), coreMs: readCore(SERVER_CORE), atMs: performance.now() };
 }
 
 export function cpuBetween(from: CpuReading, to: CpuReading): CpuUse {
@@ -52,8 +52,11 @@ function threadNs(pid: number, thread: string): number {
   }
 }
 
-/** Without interrupts: the kernel does the loopback's work there, whoever it is for. */
-function coreMs(core: number): number {
+/**
+ * Milliseconds that a core worked for any process, or was taken away. Without interrupts: the kernel does the
+ * loopback's work there, whoever it is for.
+ */
+export function readCore(core: number): number {
   const line = readFileSync("/proc/stat", "latin1")
     .split("\n")
     .find((text) => text.startsWith(`cpu${core} `));
