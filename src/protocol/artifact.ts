@@ -1,32 +1,26 @@
-import { create } from "@bufbuild/protobuf";
-import { type Artifact, ArtifactSchema } from "./schema.js";
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Artifact, Part } from "./schema.js";
 
-/** One version of an artifact that may still grow. Versions share their chunks; none of them ever changes. */
-export interface GrowingArtifact {
-  /** The next version, with one more chunk; constant time when called once, on the newest version. */
-  append(chunk: Artifact): GrowingArtifact;
-  /** All chunks of this version as one artifact, put together when first asked for. */
-  artifact(): Artifact;
-}
+/** An artifact that may still grow. A class because every artifact of every run makes one. */
+export class GrowingArtifact {
+  readonly #chunks: Artifact[];
+  #whole: Artifact | undefined;
 
-/** The first version of an artifact. */
-export function createGrowingArtifact(first: Artifact): GrowingArtifact {
-  return version([first], 1);
-}
+  constructor(first: Artifact) {
+    this.#chunks = [first];
+  }
 
-/** `chunks` is shared by all versions; each sees the first `count` of them. */
-function version(chunks: Artifact[], count: number): GrowingArtifact {
-  let whole: Artifact | undefined;
-  return {
-    append(chunk) {
-      chunks.push(chunk);
-      return version(chunks, count + 1);
-    },
-    artifact() {
-      whole ??= join(chunks.slice(0, count));
-      return whole;
-    },
-  };
+  /** Adds a chunk; constant time. What `artifact` returned before stays as it is. */
+  append(chunk: Artifact): void {
+    this.#chunks.push(chunk);
+    this.#whole = undefined;
+  }
+
+  /** All chunks as one artifact, put together when first asked for. */
+  artifact(): Artifact {
+    this.#whole ??= join(this.#chunks);
+    return this.#whole;
+  }
 }
 
 /**
@@ -34,26 +28,37 @@ function version(chunks: Artifact[], count: number): GrowingArtifact {
  * chunk states replaces the earlier one (specification 4.2.2 leaves all but the parts open).
  */
 function join(chunks: readonly Artifact[]): Artifact {
-  const [first, ...rest] = chunks as [Artifact, ...Artifact[]];
-  if (rest.length === 0) return first;
-  return create(ArtifactSchema, {
+  const [first] = chunks as readonly [Artifact];
+  if (chunks.length === 1) return first;
+  const parts: Part[] = [];
+  const extensions = new Set<string>();
+  let name = "";
+  let description = "";
+  for (const chunk of chunks) {
+    parts.push(...chunk.parts);
+    for (const extension of chunk.extensions) extensions.add(extension);
+    name = chunk.name || name;
+    description = chunk.description || description;
+  }
+  return {
+    $typeName: "lf.a2a.v1.Artifact",
     artifactId: first.artifactId,
-    name: last(chunks, (chunk) => chunk.name),
-    description: last(chunks, (chunk) => chunk.description),
-    parts: chunks.flatMap((chunk) => chunk.parts),
-    extensions: [...new Set(chunks.flatMap((chunk) => chunk.extensions))],
+    name,
+    description,
+    parts,
+    extensions: [...extensions],
     ...mergedMetadata(chunks),
-  });
-}
-
-function last(chunks: readonly Artifact[], text: (chunk: Artifact) => string): string {
-  const found = chunks.findLast((chunk) => text(chunk) !== "");
-  return found ? text(found) : "";
+  };
 }
 
 /** Built by `fromEntries`, which defines keys: a key `__proto__` stays an ordinary one. */
 function mergedMetadata(chunks: readonly Artifact[]): Pick<Artifact, "metadata"> {
-  const stated = chunks.flatMap((chunk) => (chunk.metadata ? [chunk.metadata] : []));
-  if (stated.length === 0) return {};
-  return { metadata: Object.fromEntries(stated.flatMap((metadata) => Object.entries(metadata))) };
+  const entries: [string, JsonValue][] = [];
+  let stated = false;
+  for (const { metadata } of chunks) {
+    if (metadata === undefined) continue;
+    stated = true;
+    entries.push(...Object.entries(metadata));
+  }
+  return stated ? { metadata: Object.fromEntries(entries) } : {};
 }

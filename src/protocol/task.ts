@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
-import { createGrowingArtifact, type GrowingArtifact } from "./artifact.js";
+import { GrowingArtifact } from "./artifact.js";
 import {
   type Message,
   type StreamResponse,
@@ -168,13 +168,11 @@ function withTimestamp({ state, timestamp }: TaskStatus): Pick<TaskStatus, "stat
 function applyArtifact(growing: Growing, { artifact, append }: TaskArtifactUpdateEvent): void {
   if (!artifact) throw broken("an artifact update without an artifact");
   const place = growing.places.get(artifact.artifactId);
-  const known = place === undefined ? undefined : growing.artifacts[place];
-  if (place === undefined || !known) {
+  if (place === undefined) {
     growing.places.set(artifact.artifactId, growing.artifacts.length);
-    growing.artifacts.push(createGrowingArtifact(artifact));
-  } else {
-    growing.artifacts[place] = append ? known.append(artifact) : createGrowingArtifact(artifact);
-  }
+    growing.artifacts.push(new GrowingArtifact(artifact));
+  } else if (append) growing.artifacts[place]?.append(artifact);
+  else growing.artifacts[place] = new GrowingArtifact(artifact);
 }
 
 function grow(task: Task): Growing {
@@ -184,7 +182,7 @@ function grow(task: Task): Growing {
     metadata: task.metadata,
     status: task.status,
     history: [...task.history],
-    artifacts: task.artifacts.map(createGrowingArtifact),
+    artifacts: task.artifacts.map((artifact) => new GrowingArtifact(artifact)),
     places: new Map(task.artifacts.map((artifact, place) => [artifact.artifactId, place])),
   };
 }
@@ -194,7 +192,7 @@ function view({ id, contextId, status, metadata, history, artifacts }: Growing):
     $typeName: "lf.a2a.v1.Task",
     id,
     contextId,
-    artifacts: artifacts.map((version) => version.artifact()),
+    artifacts: artifacts.map((growing) => growing.artifact()),
     history: history.slice(),
   };
   if (status) task.status = status;
