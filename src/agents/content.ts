@@ -18,13 +18,14 @@ export interface PartOptions {
 export function text(value: string, options: PartOptions = {}): Part {
   const { mediaType = "", metadata } = options;
   // A literal, as in `core/owned.ts`: every chunk of text has such a part.
-  return {
+  const part: Part = {
     $typeName: "lf.a2a.v1.Part",
     content: { case: "text", value },
     filename: "",
     mediaType,
-    ...(metadata !== undefined && { metadata }),
   };
+  if (metadata !== undefined) part.metadata = metadata;
+  return part;
 }
 
 /**

@@ -105,24 +105,28 @@ class Drive implements AsyncGenerator<Progress, Outcome> {
   #announced: boolean;
   /** Waits behind the announcement. */
   #held: Progress | undefined;
+  /** What the author's generator gave, written out. A generator that gave what cannot be is closed. */
+  readonly #written = (
+    step: IteratorResult<Step, Ending>,
+  ): IteratorResult<Progress, Outcome> | Promise<IteratorResult<Progress, Outcome>> => {
+    try {
+      if (step.done) return { done: true, value: toOutcome(step.value) };
+      return { done: false, value: this.#inOrder(isProgress(step.value) ? step.value : working(step.value)) };
+    } catch (thrown) {
+      return this.throw(thrown);
+    }
+  };
 
   constructor(work: Work, isNew: boolean) {
     this.#work = work;
     this.#announced = !isNew;
   }
 
-  async next(): Promise<IteratorResult<Progress, Outcome>> {
+  next(): Promise<IteratorResult<Progress, Outcome>> {
     const held = this.#held;
+    if (held === undefined) return Promise.resolve(this.#work.next()).then(this.#written);
     this.#held = undefined;
-    if (held !== undefined) return { done: false, value: held };
-    const step = await this.#work.next();
-    try {
-      if (step.done) return { done: true, value: toOutcome(step.value) };
-      return { done: false, value: this.#inOrder(isProgress(step.value) ? step.value : working(step.value)) };
-    } catch (thrown) {
-      await this.#work.return(undefined);
-      throw thrown;
-    }
+    return Promise.resolve({ done: false, value: held });
   }
 
   async return(outcome: Outcome | PromiseLike<Outcome>): Promise<IteratorResult<Progress, Outcome>> {

@@ -52,8 +52,8 @@ export function artifact(content: Content, options: ChunkOptions = {}): Progress
     description,
     parts: partsOf(content),
     extensions: [...extensions],
-    ...(metadata !== undefined && { metadata }),
   };
+  if (metadata !== undefined) made.metadata = metadata;
   return { kind: "artifact", artifact: made, append, lastChunk };
 }
 

@@ -28,26 +28,28 @@ export function ownedArtifact(artifact: Artifact): Artifact {
   if (!Array.isArray(extensions) || !extensions.every(isText)) {
     throw invalidResponse("The agent sent an artifact whose extensions are no list of texts.");
   }
-  return {
+  const owned: Artifact = {
     $typeName: "lf.a2a.v1.Artifact",
     artifactId: artifactId || newId(),
     name,
     description,
     parts: ownedParts(artifact.parts),
     extensions: [...extensions],
-    ...ownedMetadata(metadata),
   };
+  return withMetadata(owned, metadata);
 }
 
-const NO_METADATA = {};
-
-/** Metadata as a field to be spread in; none when there is none. */
-export function ownedMetadata(metadata: JsonObject | undefined): { metadata?: JsonObject } {
-  if (metadata === undefined || metadata === null) return NO_METADATA;
+/** Gives `owner`, which is ours, a copy of the metadata if there is any. Returns it. */
+export function withMetadata<Owner extends { metadata?: JsonObject | undefined }>(
+  owner: Owner,
+  metadata: JsonObject | undefined,
+): Owner {
+  if (metadata === undefined || metadata === null) return owner;
   if (!isObject(metadata) || Array.isArray(metadata)) {
     throw invalidResponse("The agent sent metadata that is no JSON object.");
   }
-  return { metadata: ownedJson(metadata, 0) as JsonObject };
+  owner.metadata = ownedJson(metadata, 0) as JsonObject;
+  return owner;
 }
 
 /** The error for an agent that broke its contract. */
@@ -60,13 +62,13 @@ function ownedPart(part: Part): Part {
   if (!isText(filename) || !isText(mediaType)) {
     throw invalidResponse("The agent sent a part whose filename or media type is no text.");
   }
-  return {
+  const owned: Part = {
     $typeName: "lf.a2a.v1.Part",
     content: ownedContent(content),
     filename,
     mediaType,
-    ...ownedMetadata(metadata),
   };
+  return withMetadata(owned, metadata);
 }
 
 function ownedContent(content: Part["content"] | undefined): Part["content"] {

@@ -13,7 +13,7 @@ import {
   type TaskStatusUpdateEvent,
 } from "../protocol/schema.js";
 import { canTransition, phaseOf } from "../protocol/task.js";
-import { invalidResponse, ownedArtifact, ownedMetadata, ownedParts } from "./owned.js";
+import { invalidResponse, ownedArtifact, ownedParts, withMetadata } from "./owned.js";
 
 // Messages are written as literals here, as in `owned.ts`: every task has several, and `create` costs ten times as much.
 
@@ -31,7 +31,7 @@ export function agentMessage(
   parts: readonly Part[],
   metadata?: JsonObject,
 ): Message {
-  return {
+  const message: Message = {
     $typeName: "lf.a2a.v1.Message",
     messageId: newId(),
     contextId: stamp.contextId,
@@ -40,8 +40,8 @@ export function agentMessage(
     parts: ownedParts(parts),
     extensions: [],
     referenceTaskIds: [],
-    ...ownedMetadata(metadata),
   };
+  return withMetadata(message, metadata);
 }
 
 /** The event that opens a task's log: SUBMITTED, with the user's message in the history. */
@@ -53,8 +53,8 @@ export function submitted(stamp: Stamp, message: Message, metadata?: JsonObject)
     status: statusNow(stamp, TaskState.SUBMITTED),
     artifacts: [],
     history: [{ ...message, taskId: stamp.taskId, contextId: stamp.contextId }],
-    ...ownedMetadata(metadata),
   };
+  withMetadata(task, metadata);
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "task", value: task } };
 }
 
@@ -78,8 +78,8 @@ export function statusUpdate(
     taskId: stamp.taskId,
     contextId: stamp.contextId,
     status,
-    ...ownedMetadata(metadata),
   };
+  withMetadata(value, metadata);
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "statusUpdate", value } };
 }
 
@@ -135,8 +135,8 @@ function artifactUpdate(stamp: Stamp, progress: Extract<Progress, { kind: "artif
     artifact: ownedArtifact(progress.artifact),
     append: progress.append === true,
     lastChunk: progress.lastChunk === true,
-    ...ownedMetadata(progress.metadata),
   };
+  withMetadata(value, progress.metadata);
   return { $typeName: "lf.a2a.v1.StreamResponse", payload: { case: "artifactUpdate", value } };
 }
 
