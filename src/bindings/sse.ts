@@ -46,7 +46,7 @@ export async function sse(events: AsyncIterable<WireEvent>, options: SseOptions)
   return {
     status: 200,
     headers: { ...HEADERS, ...options.headers },
-    body: { [Symbol.asyncIterator]: () => writer },
+    body: writer,
   };
 }
 
@@ -54,7 +54,7 @@ export async function sse(events: AsyncIterable<WireEvent>, options: SseOptions)
 type News = WireEvent | A2AError | "end" | "nothing yet";
 
 /** The body: asks for the next event when the client can take it, and shows life while there is none. */
-class SseWriter implements AsyncIterator<string> {
+class SseWriter implements AsyncIterableIterator<string> {
   readonly #events: EventIterator;
   readonly #options: SseOptions;
   readonly #timer: NodeJS.Timeout;
@@ -73,6 +73,10 @@ class SseWriter implements AsyncIterator<string> {
     this.#options = options;
     this.#timer = setTimeout(() => this.#showLife(), options.heartbeatMs ?? 15_000);
     options.signal.addEventListener("abort", this, { once: true });
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   /** Waits for the first event, so that a failure before it can still be a plain error. */

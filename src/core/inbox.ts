@@ -1,59 +1,68 @@
 import { A2AError } from "../errors.js";
 import type { Message } from "../protocol/schema.js";
 
-/** Messages that reach a running turn. One reader; what nobody reads waits, up to `limit`. */
-export interface Inbox extends AsyncIterable<Message> {
-  /**
-   * Resolves, and the reader gets it, once `record` has, and never when that rejects. RESOURCE_EXHAUSTED when `limit`
-   * messages wait already: `record` is not called then.
-   */
-  push(message: Message, record: () => Promise<void>): Promise<void>;
-  /** Ends the reader once it has read what is there. */
-  end(): void;
+/** A message that nobody has read. */
+interface Waiting {
+  readonly message: Message;
+  readonly recorded: Promise<void>;
 }
 
-/** @param limit unread messages, default 64. */
-export function createInbox(limit = 64): Inbox {
-  const waiting: { readonly message: Message; readonly recorded: Promise<void> }[] = [];
-  let ended = false;
-  let wake: (() => void) | undefined;
+/**
+ * Messages that reach a running turn. One reader; what nobody reads waits, up to a limit. A class, as `Run` is, because
+ * every turn makes one.
+ */
+export class Inbox implements AsyncIterable<Message> {
+  readonly #limit: number;
+  /** Most turns get no message. */
+  #waiting: Waiting[] | undefined;
+  #ended = false;
+  #wake: (() => void) | undefined;
 
-  function stir(): void {
-    wake?.();
-    wake = undefined;
+  /** @param limit unread messages, default 64. */
+  constructor(limit = 64) {
+    this.#limit = limit;
   }
 
-  async function* read(): AsyncGenerator<Message, void> {
+  /**
+   * Resolves, and the reader gets it, once `record` has, and never when that rejects. RESOURCE_EXHAUSTED when the limit
+   * is reached: `record` is not called then.
+   */
+  async push(message: Message, record: () => Promise<void>): Promise<void> {
+    this.#waiting ??= [];
+    if (this.#waiting.length >= this.#limit) {
+      throw new A2AError("RESOURCE_EXHAUSTED", {
+        text: "The agent has not read the earlier messages yet.",
+      });
+    }
+    const recorded = record();
+    this.#waiting.push({ message, recorded });
+    this.#stir();
+    await recorded;
+  }
+
+  /** Ends the reader once it has read what is there. */
+  end(): void {
+    this.#ended = true;
+    this.#stir();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Message, void> {
     for (;;) {
-      const next = waiting.shift();
+      const next = this.#waiting?.shift();
       if (next !== undefined) {
         if (await hasSettledWell(next.recorded)) yield next.message;
-      } else if (ended) return;
+      } else if (this.#ended) return;
       else
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          this.#wake = resolve;
         });
     }
   }
 
-  return {
-    async push(message, record) {
-      if (waiting.length >= limit) {
-        throw new A2AError("RESOURCE_EXHAUSTED", {
-          text: "The agent has not read the earlier messages yet.",
-        });
-      }
-      const recorded = record();
-      waiting.push({ message, recorded });
-      stir();
-      await recorded;
-    },
-    end() {
-      ended = true;
-      stir();
-    },
-    [Symbol.asyncIterator]: read,
-  };
+  #stir(): void {
+    this.#wake?.();
+    this.#wake = undefined;
+  }
 }
 
 async function hasSettledWell(work: Promise<void>): Promise<boolean> {

@@ -4,23 +4,27 @@ import { endReason } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
 import type { Scope, TaskStore } from "../stores/task-store.js";
 
-/** Where a reader finds its log. */
+/** What readers find their logs with. */
 export interface LogSource {
   readonly store: TaskStore;
   readonly hub: Hub;
-  /** Name of the log in the hub. */
-  readonly key: string;
-  readonly scope: Scope;
-  readonly taskId: string;
   /** Entries that a reader keeps in memory before it turns to the store. */
   readonly bufferEntries: number;
   /** Entries that a reader may be behind. */
   readonly maxLag: number;
-  /** Entries that were committed a moment ago, as far as they are remembered. */
-  recent(): readonly Entry[];
+  /** Entries of a log that were committed a moment ago, as far as they are remembered. */
+  recent(key: string): readonly Entry[];
   /** Told when the reader begins to listen, and when it no longer does. */
   entered(reader: LogReader): void;
   left(reader: LogReader): void;
+}
+
+/** One log. */
+export interface LogName {
+  readonly scope: Scope;
+  readonly taskId: string;
+  /** Its name in the hub. */
+  readonly key: string;
 }
 
 /** Entries read from the store at once: each slow reader holds its own. */
@@ -33,7 +37,11 @@ const DONE = { done: true, value: undefined } as const;
  * generators inside one another: this is on the way of every event of every stream.
  */
 export class LogReader implements AsyncIterableIterator<Entry, undefined> {
+  /** Name of the log in the hub. */
+  readonly key: string;
   readonly #source: LogSource;
+  readonly #scope: Scope;
+  readonly #taskId: string;
   readonly #signal: AbortSignal;
   #seen: number;
   /** What is being read, and how far. */
@@ -51,10 +59,14 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   #listening: Promise<void> | undefined;
   #unsubscribe: (() => void) | undefined;
   #closed = false;
-  #stir: (() => void) | undefined;
+  /** Goes on with a `next` that waits. */
+  #resume: (() => void) | undefined;
 
-  constructor(source: LogSource, after: number, signal: AbortSignal) {
+  constructor(source: LogSource, { scope, taskId, key }: LogName, after: number, signal: AbortSignal) {
     this.#source = source;
+    this.#scope = scope;
+    this.#taskId = taskId;
+    this.key = key;
     this.#seen = after;
     this.#signal = signal;
   }
@@ -120,25 +132,25 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     } else if (!this.#missed) {
       this.#live = this.#live.length === 0 ? entries : [...this.#live, ...entries];
     }
-    this.#stir?.();
+    this.#stir();
   }
 
   fail(error: A2AError): void {
     this.#failure = error;
-    this.#stir?.();
+    this.#stir();
   }
 
   /** The signal has aborted. */
   handleEvent(): void {
-    this.#stir?.();
+    this.#stir();
   }
 
   async #listen(): Promise<void> {
-    const { hub, key, bufferEntries, recent } = this.#source;
-    const unsubscribe = await hub.subscribe(key, (entries) => this.wake(entries));
+    const { hub, bufferEntries } = this.#source;
+    const unsubscribe = await hub.subscribe(this.key, (entries) => this.wake(entries));
     if (this.#closed) return unsubscribe();
     this.#unsubscribe = unsubscribe;
-    const entries = recent();
+    const entries = this.#source.recent(this.key);
     const first = entries[0];
     if (first !== undefined && first.seq <= this.#seen + 1 && entries.length <= bufferEntries) {
       this.#missed = false;
@@ -160,21 +172,22 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
 
   #stirred(): Promise<void> {
     return new Promise((resolve) => {
-      this.#stir = () => {
-        this.#stir = undefined;
-        resolve();
-      };
+      this.#resume = resolve;
     });
+  }
+
+  #stir(): void {
+    this.#resume?.();
+    this.#resume = undefined;
   }
 
   /** A page from the store. At first the entry before it is read too: without that, the task is gone. */
   async #look(): Promise<void> {
-    const { store, scope, taskId } = this.#source;
     const after = this.#paging ? this.#seen : Math.max(this.#seen - 1, 0);
     if (!this.#paging) this.#missed = false;
-    const page = await store.entries(scope, taskId, after, PAGE);
+    const page = await this.#source.store.entries(this.#scope, this.#taskId, after, PAGE);
     if (page.length === 0 && after < this.#seen) {
-      throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId } });
+      throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId: this.#taskId } });
     }
     this.#paging = page.length === PAGE;
     if (!this.#closed) this.#page = page;
@@ -195,7 +208,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     this.#closed = true;
     this.#page = NOTHING;
     this.#live = NOTHING;
-    this.#stir?.();
+    this.#stir();
     if (this.#listening === undefined) return;
     this.#signal.removeEventListener("abort", this);
     this.#unsubscribe?.();

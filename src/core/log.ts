@@ -48,18 +48,24 @@ export function createLog(options: LogOptions): Log {
   /** The last commit of each log in this turn of the event loop: who comes for it now need not look into the store. */
   let recent = new Map<string, readonly Entry[]>();
 
-  function enter(key: string, reader: LogReader): void {
-    const set = readers.get(key) ?? new Set();
-    readers.set(key, set.add(reader));
-    count += 1;
-  }
-
-  function leave(key: string, reader: LogReader): void {
-    const set = readers.get(key);
-    set?.delete(reader);
-    if (set?.size === 0) readers.delete(key);
-    count -= 1;
-  }
+  const source: LogSource = {
+    store,
+    hub,
+    bufferEntries,
+    maxLag,
+    recent: (key) => recent.get(key) ?? [],
+    entered(reader) {
+      const set = readers.get(reader.key) ?? new Set();
+      readers.set(reader.key, set.add(reader));
+      count += 1;
+    },
+    left(reader) {
+      const set = readers.get(reader.key);
+      set?.delete(reader);
+      if (set?.size === 0) readers.delete(reader.key);
+      count -= 1;
+    },
+  };
 
   /** A new map rather than `clear`, for the reason that registries are for. */
   function forget(): void {
@@ -82,20 +88,7 @@ export function createLog(options: LogOptions): Log {
       return result;
     },
     read(scope, taskId, after, signal) {
-      const key = logKey(scope, taskId);
-      const source: LogSource = {
-        store,
-        hub,
-        key,
-        scope,
-        taskId,
-        bufferEntries,
-        maxLag,
-        recent: () => recent.get(key) ?? [],
-        entered: (reader) => enter(key, reader),
-        left: (reader) => leave(key, reader),
-      };
-      return new LogReader(source, after, signal);
+      return new LogReader(source, { scope, taskId, key: logKey(scope, taskId) }, after, signal);
     },
     fail(scope, taskId, error) {
       for (const reader of readers.get(logKey(scope, taskId)) ?? []) reader.fail(error);

@@ -1,12 +1,5 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import {
-  type AgentEntry,
-  type Answer,
-  type Outcome,
-  type Progress,
-  type Turn,
-  TurnStopped,
-} from "../agents/agent.js";
+import { type AgentEntry, type Answer, type Outcome, type Progress, TurnStopped } from "../agents/agent.js";
 import { A2AError } from "../errors.js";
 import {
   type Message,
@@ -18,7 +11,7 @@ import {
 } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { MessageKey, Scope, Snapshot } from "../stores/task-store.js";
-import { createDeferred, within } from "./async.js";
+import { within } from "./async.js";
 import type { Inbox } from "./inbox.js";
 import { outcomeEvent, progressEvent, type Stamp, statusUpdate, userMessage } from "./stamp.js";
 import type { TaskWriter } from "./writer.js";
@@ -28,9 +21,8 @@ export interface RunOptions {
   readonly entry: AgentEntry;
   readonly stamp: Stamp;
   readonly writer: TaskWriter;
-  readonly turn: Turn;
   readonly inbox: Inbox;
-  /** Stops the agent; the turn holds its signal. */
+  /** Stops the agent, which has its signal. */
   readonly controller: AbortController;
   /** The agent's answer, or the promise of it when it takes its time. */
   readonly answer: Answer | Promise<Answer>;
@@ -57,30 +49,27 @@ export class Run {
   readonly taskId: string;
   readonly contextId: string;
   readonly entry: AgentEntry;
-  /** The task when this run began, durable: what the first answer shows. */
-  readonly opened: Promise<Snapshot>;
   /** Resolves when the last entry of the run is durable, or nothing more can be written. Never rejects. */
   readonly ended: Promise<void>;
   readonly #options: RunOptions;
-  readonly #openedAt: Snapshot;
-  readonly #ended = createDeferred<void>();
+  readonly #openedSeq: number;
+  #resolveEnded!: () => void;
   #finalSeq: number | undefined;
-  #begun = false;
   #closed = false;
   #work: AsyncGenerator<Progress, Outcome> | undefined;
 
   /** Starts working: what opens the turn has been appended to the writer already. */
   constructor(options: RunOptions) {
-    const { writer, turn } = options;
+    const { writer, stamp } = options;
     this.#options = options;
     this.scope = options.scope;
     this.entry = options.entry;
-    this.taskId = turn.taskId;
-    this.contextId = turn.contextId;
-    this.ended = this.#ended.promise;
-    this.#openedAt = writer.snapshot();
-    this.opened = this.#whenOpened();
-    this.opened.catch(() => undefined); // whoever awaits it later still sees it
+    this.taskId = stamp.taskId;
+    this.contextId = stamp.contextId;
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+    this.#openedSeq = writer.seq;
     writer.onFailure(() => this.#lose());
     void this.#perform();
   }
@@ -91,7 +80,7 @@ export class Run {
 
   /** True once what opened the run is durable. */
   get begun(): boolean {
-    return this.#begun;
+    return this.#options.writer.durableSeq >= this.#openedSeq;
   }
 
   /** True once the last entry was written and only its commit is awaited. */
@@ -105,19 +94,19 @@ export class Run {
   }
 
   /** The task at its first interrupted or terminal status in this run, or after `afterSeq`, if that is durable. */
-  settledTask(afterSeq = this.#openedAt.seq): Task | undefined {
+  settledTask(afterSeq = this.#openedSeq): Task | undefined {
     return this.#options.writer.settledTask(afterSeq);
   }
 
   /** Resolves with `settledTask` as soon as there is one. */
-  settled(afterSeq = this.#openedAt.seq): Promise<Task> {
+  settled(afterSeq = this.#openedSeq): Promise<Task> {
     return this.#options.writer.settled(afterSeq);
   }
 
   /** Gives a message to the running turn; resolves with the task that holds it, durable. Only while the task waits for authorisation. */
   async deliver(message: Message, messageKey?: MessageKey): Promise<Snapshot> {
     const { writer, stamp, inbox } = this.#options;
-    let snapshot = this.#openedAt;
+    let snapshot!: Snapshot;
     await inbox.push(message, () => {
       void writer.append(userMessage(stamp, message), messageKey);
       snapshot = writer.snapshot();
@@ -136,51 +125,46 @@ export class Run {
     return this.#stop(new TurnStopped("shutdown"), graceMs);
   }
 
-  async #whenOpened(): Promise<Snapshot> {
-    await this.#options.writer.durable();
-    this.#begun = true;
-    return this.#openedAt;
-  }
-
   async #perform(): Promise<void> {
     let last: StreamResponse | undefined;
     try {
-      last = this.#ifCancelled(await this.#outcome());
+      const answer = await this.#options.answer;
+      last = this.#ifCancelled(
+        answer?.kind === "task" ? await this.#follow(answer.work) : this.#direct(answer),
+      );
     } catch (thrown) {
       last = this.#endOfThrow(thrown);
     }
     this.#finish(last);
   }
 
-  async #outcome(): Promise<StreamResponse> {
+  /** A message that came when there was a task already completes it. */
+  #direct(answer: Exclude<Answer, { kind: "task" }> | undefined): StreamResponse {
     const { stamp, writer } = this.#options;
-    const answer = await this.#options.answer;
     if (answer?.kind === "message")
       return outcomeEvent(stamp, writer.state, { ...answer, state: TaskState.COMPLETED });
-    if (answer?.kind !== "task")
-      throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
-    this.#work = answer.work;
-    try {
-      return await this.#follow(answer.work);
-    } finally {
-      this.#abandon();
-    }
+    throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
   }
 
   /** Records what the agent reports until its turn ends, or the run has ended without it. */
   async #follow(work: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
     const { stamp, writer } = this.#options;
-    while (!this.#closed) {
-      const step = await work.next();
-      if (step.done) {
-        this.#work = undefined; // it ended by itself
-        return outcomeEvent(stamp, writer.state, step.value);
+    this.#work = work;
+    try {
+      while (!this.#closed) {
+        const step = await work.next();
+        if (step.done) {
+          this.#work = undefined; // it ended by itself
+          return outcomeEvent(stamp, writer.state, step.value);
+        }
+        if (this.#closed) break;
+        const room = writer.append(progressEvent(stamp, writer.state, step.value));
+        if (room !== undefined) await room;
       }
-      if (this.#closed) break;
-      const room = writer.append(progressEvent(stamp, writer.state, step.value));
-      if (room !== undefined) await room;
+      return statusUpdate(stamp, TaskState.CANCELED);
+    } finally {
+      this.#abandon();
     }
-    return statusUpdate(stamp, TaskState.CANCELED);
   }
 
   /** The last entry of the run. What comes after it is dropped. */
@@ -206,7 +190,7 @@ export class Run {
     try {
       onEnd(this);
     } finally {
-      this.#ended.resolve();
+      this.#resolveEnded();
     }
   }
 

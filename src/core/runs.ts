@@ -6,7 +6,7 @@ import { Registry, Roster } from "../protocol/registry.js";
 import { type Message, Role, TaskState } from "../protocol/schema.js";
 import type { MessageKey, Scope, Snapshot, TaskStore } from "../stores/task-store.js";
 import { within } from "./async.js";
-import { createInbox } from "./inbox.js";
+import { Inbox } from "./inbox.js";
 import { type Log, logKey } from "./log.js";
 import { createMender } from "./mend.js";
 import { type Fault, Run } from "./run.js";
@@ -33,7 +33,8 @@ export interface TurnRequest {
 /** What a turn led to. */
 export type Started =
   | { readonly kind: "message"; readonly message: Message }
-  | { readonly kind: "run"; readonly run: Run };
+  /** `opened`: the task when the run began, once it is durable: what the first answer shows. */
+  | { readonly kind: "run"; readonly run: Run; readonly opened: Promise<Snapshot> };
 
 /** All runs of this process. */
 export interface Runs {
@@ -102,7 +103,7 @@ export function createRuns(options: RunsOptions): Runs {
       contextId: from?.task.contextId ?? (message.contextId || newId()),
       now,
     };
-    const inbox = createInbox();
+    const inbox = new Inbox();
     const turn: Turn = {
       message: { ...message, taskId: stamp.taskId, contextId: stamp.contextId },
       ...(from && { task: from.task }),
@@ -120,8 +121,8 @@ export function createRuns(options: RunsOptions): Runs {
   type Prepared = ReturnType<typeof prepare>;
 
   /** Registers the run of a turn whose opening entries were appended. */
-  function launch(prepared: Prepared, writer: TaskWriter, answer: Answer | Promise<Answer>): Run {
-    const { request, scope, stamp, inbox, turn, controller } = prepared;
+  function launch(prepared: Prepared, writer: TaskWriter, answer: Answer | Promise<Answer>): Started {
+    const { request, scope, stamp, inbox, controller } = prepared;
     const key = logKey(scope, stamp.taskId);
     const context = logKey(scope, stamp.contextId);
     const run = new Run({
@@ -129,7 +130,6 @@ export function createRuns(options: RunsOptions): Runs {
       entry: request.entry,
       stamp,
       writer,
-      turn,
       inbox,
       controller,
       answer,
@@ -142,7 +142,7 @@ export function createRuns(options: RunsOptions): Runs {
     });
     enterContext(context);
     runs.set(key, run);
-    return run;
+    return { kind: "run", run, opened: writer.durableSnapshot() };
   }
 
   /** A run whose log another writer has, or nobody any more, is over; one that the store let down is mended. */
@@ -165,7 +165,7 @@ export function createRuns(options: RunsOptions): Runs {
       const early = await within(answer, answerGraceMs, undefined);
       if (early?.kind === "message") return await directAnswer(prepared, early);
       if (stopping) throw gatewayStopping();
-      return { kind: "run", run: open(prepared, early ?? answer) };
+      return open(prepared, early ?? answer);
     } catch (error) {
       throw stopping && prepared.controller.signal.aborted ? gatewayStopping() : error;
     } finally {
@@ -174,7 +174,7 @@ export function createRuns(options: RunsOptions): Runs {
     }
   }
 
-  function open(prepared: Prepared, answer: Answer | Promise<Answer>): Run {
+  function open(prepared: Prepared, answer: Answer | Promise<Answer>): Started {
     const { request, scope, stamp } = prepared;
     const { messageKey } = request;
     const writer = new TaskWriter({ log, scope, taskId: stamp.taskId });
@@ -206,7 +206,7 @@ export function createRuns(options: RunsOptions): Runs {
     void writer.append(userMessage(stamp, request.message), request.messageKey);
     void writer.append(statusUpdate(stamp, TaskState.WORKING));
     const answer = writer.durable().then(() => ask(request.entry, "answer", turn, controller.signal));
-    return { kind: "run", run: launch(prepared, writer, answer) };
+    return launch(prepared, writer, answer);
   }
 
   return {

@@ -226,9 +226,8 @@ export function createSender(options: SenderOptions): Sender {
       ...(messageKey && { messageKey }),
     });
     if (started.kind === "message") return started;
-    const { run } = started;
     try {
-      return { kind: "run", run, opened: await run.opened };
+      return { kind: "run", run: started.run, opened: await started.opened };
     } catch (error) {
       if (from !== undefined && error instanceof TaskConflict && error.on === "seq") return undefined;
       throw error;

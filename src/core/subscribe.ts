@@ -51,6 +51,8 @@ export function eventsOf(
   return new EventReader(lead, entries, ends, seen);
 }
 
+type Step = IteratorResult<WireEvent, undefined>;
+
 const DONE = { done: true, value: undefined } as const;
 
 /** No generator: each would cost every event a promise or two. */
@@ -60,6 +62,11 @@ export class EventReader implements EventIterator {
   readonly #ends: (entry: Entry) => boolean;
   readonly #seen: number;
   #over = false;
+  readonly #arrived = (step: IteratorResult<Entry, undefined>): Promise<Step> | Step => {
+    if (step.done) return DONE;
+    const event = this.#eventOf(step.value) ?? this.take();
+    return event === undefined ? this.next() : { done: false, value: event };
+  };
 
   constructor(lead: readonly WireEvent[], entries: LogReader, ends: (entry: Entry) => boolean, seen: number) {
     this.#lead = lead;
@@ -72,17 +79,14 @@ export class EventReader implements EventIterator {
     return this;
   }
 
-  async next(): Promise<IteratorResult<WireEvent, undefined>> {
-    let event = this.take();
-    while (event === undefined && !this.#over) {
-      const step = await this.#entries.next();
-      if (step.done) return DONE;
-      event = this.#eventOf(step.value) ?? this.take();
-    }
-    return event === undefined ? DONE : { done: false, value: event };
+  next(): Promise<Step> {
+    const lead = this.#leading();
+    if (lead !== undefined) return Promise.resolve({ done: false, value: lead });
+    if (this.#over) return Promise.resolve(DONE);
+    return this.#entries.next().then(this.#arrived);
   }
 
-  async return(): Promise<IteratorResult<WireEvent, undefined>> {
+  async return(): Promise<Step> {
     this.#lead = [];
     this.#end();
     return DONE;

@@ -87,6 +87,11 @@ export class TaskWriter {
     return this.#seq;
   }
 
+  /** Position of the last durable entry. */
+  get durableSeq(): number {
+    return this.#durableSeq;
+  }
+
   /** Why nothing more can be written. */
   get failure(): A2AError | undefined {
     return this.#failure;
@@ -125,6 +130,13 @@ export class TaskWriter {
   /** Resolves when everything appended so far is durable; rejects when the store failed or another writer won. */
   durable(): Promise<void> {
     return this.#reached(this.#seq);
+  }
+
+  /** The task after everything appended so far, once that is durable; rejects as `durable` does. */
+  async durableSnapshot(): Promise<Snapshot> {
+    const snapshot = this.snapshot();
+    await this.durable();
+    return snapshot;
   }
 
   /** The task as it was at the last interrupted or terminal status after `seq` that is durable. */
@@ -170,6 +182,7 @@ export class TaskWriter {
     try {
       for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift())
         await this.#commit(batch);
+      this.#batches = []; // an array keeps the room that it once needed
     } catch (thrown) {
       this.#fail(A2AError.from(thrown));
     } finally {

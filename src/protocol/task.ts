@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { A2AError } from "../errors.js";
 import { GrowingArtifact } from "./artifact.js";
 import {
+  type Artifact,
   type Message,
   type StreamResponse,
   type Task,
@@ -87,7 +88,8 @@ interface Growing {
   status: TaskStatus | undefined;
   readonly history: Message[];
   readonly artifacts: GrowingArtifact[];
-  readonly places: Map<string, number>;
+  /** Place of each artifact by its id; made with the first. */
+  places: Map<string, number> | undefined;
 }
 
 /** Starts a fold with a task, for example a snapshot, or with nothing. `initial` is not changed. */
@@ -167,6 +169,7 @@ function withTimestamp({ state, timestamp }: TaskStatus): Pick<TaskStatus, "stat
 
 function applyArtifact(growing: Growing, { artifact, append }: TaskArtifactUpdateEvent): void {
   if (!artifact) throw broken("an artifact update without an artifact");
+  growing.places ??= new Map();
   const place = growing.places.get(artifact.artifactId);
   if (place === undefined) {
     growing.places.set(artifact.artifactId, growing.artifacts.length);
@@ -183,8 +186,13 @@ function grow(task: Task): Growing {
     status: task.status,
     history: [...task.history],
     artifacts: task.artifacts.map((artifact) => new GrowingArtifact(artifact)),
-    places: new Map(task.artifacts.map((artifact, place) => [artifact.artifactId, place])),
+    places: placesOf(task.artifacts),
   };
+}
+
+function placesOf(artifacts: readonly Artifact[]): Map<string, number> | undefined {
+  if (artifacts.length === 0) return undefined;
+  return new Map(artifacts.map(({ artifactId }, place) => [artifactId, place]));
 }
 
 function view({ id, contextId, status, metadata, history, artifacts }: Growing): Task {
