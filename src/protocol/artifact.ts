@@ -35,7 +35,7 @@ function join(chunks: readonly Artifact[]): Artifact {
   let name = "";
   let description = "";
   for (const chunk of chunks) {
-    parts.push(...chunk.parts);
+    for (const part of chunk.parts) parts.push(part);
     for (const extension of chunk.extensions) extensions.add(extension);
     name = chunk.name || name;
     description = chunk.description || description;
