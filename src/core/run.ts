@@ -56,6 +56,8 @@ export class Run {
   #resolveEnded!: () => void;
   #finalSeq: number | undefined;
   #closed = false;
+  /** Why the agent was told to stop: what the signal says, which takes a microsecond to ask. */
+  #stopped: TurnStopped | undefined;
   #work: AsyncGenerator<Progress, Outcome> | undefined;
 
   /** Starts working: what opens the turn has been appended to the writer already. */
@@ -202,7 +204,7 @@ export class Run {
   /** Nothing can be recorded any more: the agent is stopped, and the run ends without a word. */
   #lose(): void {
     if (this.#closed) return;
-    this.#options.controller.abort(new TurnStopped("lost"));
+    this.#tell(new TurnStopped("lost"));
     this.#finish(undefined);
     this.#abandon();
   }
@@ -210,9 +212,8 @@ export class Run {
   /** A stopped agent usually throws its signal's reason; that is no fault of its own. */
   #endOfThrow(thrown: unknown): StreamResponse | undefined {
     const { writer, stamp } = this.#options;
-    const { signal } = this.#options.controller;
     if (writer.failure !== undefined) return undefined;
-    if (signal.aborted) return this.#endOfStop(signal.reason as TurnStopped);
+    if (this.#stopped !== undefined) return this.#endOfStop(this.#stopped);
     return statusUpdate(stamp, TaskState.FAILED, ...failureParts(this.#options, this.taskId, thrown));
   }
 
@@ -227,16 +228,21 @@ export class Run {
 
   /** An agent that is told to stop and answers that it waits for input would keep the task alive. */
   #ifCancelled(response: StreamResponse): StreamResponse {
-    const { stamp, controller } = this.#options;
-    const reason = controller.signal.aborted ? (controller.signal.reason as TurnStopped) : undefined;
-    if (reason?.why !== "cancel" || response.payload.case !== "statusUpdate") return response;
+    const { stamp } = this.#options;
+    if (this.#stopped?.why !== "cancel" || response.payload.case !== "statusUpdate") return response;
     const state = response.payload.value.status?.state ?? TaskState.UNSPECIFIED;
     return phaseOf(state) === "terminal" ? response : statusUpdate(stamp, TaskState.CANCELED);
   }
 
+  /** The first reason counts. */
+  #tell(reason: TurnStopped): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = reason;
+    this.#options.controller.abort(reason);
+  }
+
   async #stop(reason: TurnStopped, graceMs: number): Promise<void> {
-    const { controller } = this.#options;
-    if (!controller.signal.aborted) controller.abort(reason);
+    this.#tell(reason);
     await within(this.ended, graceMs, undefined);
     if (!this.#closed) {
       this.#finish(this.#endOfStop(reason));

@@ -11,6 +11,16 @@ export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   return new Promise<T>((resolve, reject) => {
     const leave = () => reject(endReason(signal));
     signal.addEventListener("abort", leave, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    const stay = () => signal.removeEventListener("abort", leave);
+    work.then(
+      (result) => {
+        stay();
+        resolve(result);
+      },
+      (thrown) => {
+        stay();
+        reject(thrown);
+      },
+    );
   });
 }
