@@ -8,7 +8,16 @@ import { newId } from "../protocol/ids.js";
 import { checkRequired } from "../protocol/required.js";
 import { negotiateVersion, VERSION_PARAMETER } from "../protocol/version.js";
 import type { Scope } from "../stores/task-store.js";
-import type { Call, CallContext, Dispatcher, Parameters, Reply, ReplyHeaders, Wire } from "./context.js";
+import type {
+  Call,
+  CallContext,
+  Dispatcher,
+  Parameters,
+  Reply,
+  ReplyHeaders,
+  Traffic,
+  Wire,
+} from "./context.js";
 import type { Authenticate, Middleware } from "./middleware.js";
 import { type AnyOperation, type Capability, type Operations, operationOf } from "./operations.js";
 import { EVENT_ID_HEADER } from "./subscribe.js";
@@ -184,10 +193,12 @@ function extensionHeaders(extensions: readonly string[]): ReplyHeaders {
 
 type Recorded = Pick<Call, "wire" | "traffic"> & { readonly method?: DescMethod };
 
-/** Gathers what is told of a call once it is over. A class, as every call makes one. */
+/** Gathers what is told of a call once it is over. A class, as every call makes one; a stream's request is not kept. */
 class Recorder {
   readonly #observers: readonly CallObserver[];
-  readonly #call: Recorded;
+  readonly #wire: Wire;
+  readonly #traffic: Traffic;
+  readonly #method: string;
   readonly #requestId: string;
   readonly #startedAt = performance.now();
   #tenant = "";
@@ -198,7 +209,9 @@ class Recorder {
 
   constructor(observers: readonly CallObserver[], call: Recorded, requestId: string) {
     this.#observers = observers;
-    this.#call = call;
+    this.#wire = call.wire;
+    this.#traffic = call.traffic;
+    this.#method = call.method?.name ?? "";
     this.#requestId = requestId;
   }
 
@@ -217,10 +230,9 @@ class Recorder {
 
   /** The stream, recorded when it is over. */
   stream(source: AsyncIterable<WireEvent>, signal: AbortSignal): AsyncIterable<WireEvent> {
-    const { wire, method } = this.#call;
     this.#signal = signal;
-    for (const observer of this.#observers) observer.streamOpened?.(wire, method?.name ?? "");
-    return recorded(source[Symbol.asyncIterator](), this);
+    for (const observer of this.#observers) observer.streamOpened?.(this.#wire, this.#method);
+    return new RecordedStream(source[Symbol.asyncIterator](), this);
   }
 
   /** A failure; returns the error to send. */
@@ -232,7 +244,7 @@ class Recorder {
 
   event(event: WireEvent): void {
     this.#events += 1;
-    for (const observer of this.#observers) observer.eventSent?.(this.#call.wire);
+    for (const observer of this.#observers) observer.eventSent?.(this.#wire);
     if (this.#events === 1) this.#taskId ||= taskIdOf(event.response);
   }
 
@@ -247,19 +259,18 @@ class Recorder {
   }
 
   record(error?: A2AError): void {
-    const { wire, traffic, method } = this.#call;
     const record: CallRecord = {
       requestId: this.#requestId,
-      wire,
-      method: method?.name ?? "",
+      wire: this.#wire,
+      method: this.#method,
       tenant: this.#tenant,
       principal: this.#principal,
       taskId: this.#taskId,
       code: error?.row.code ?? "OK",
       reason: error?.reason ?? "",
       durationMs: performance.now() - this.#startedAt,
-      receivedBytes: traffic.received,
-      sentBytes: traffic.sent,
+      receivedBytes: this.#traffic.received,
+      sentBytes: this.#traffic.sent,
       stream: this.#signal !== undefined,
       events: this.#events,
       errorId: error?.errorId,
@@ -273,47 +284,71 @@ function recordLater(recorder: Recorder): void {
   recorder.record();
 }
 
-/** Passes a stream on and tells how it went, once. A plain object: a generator would cost every event an extra turn. */
-function recorded(source: EventIterator, recorder: Recorder): AsyncIterable<WireEvent> {
-  let over = false;
-  const iterator: EventIterator = {
-    take() {
-      if (over) return undefined;
-      try {
-        const event = source.take?.();
-        if (event !== undefined) recorder.event(event);
-        return event;
-      } catch (thrown) {
-        over = true;
-        throw recorder.end(thrown);
-      }
-    },
-    async next() {
-      try {
-        const step = await source.next();
-        if (!step.done) recorder.event(step.value);
-        else if (!over) {
-          over = true;
-          recorder.done();
-        }
-        return step;
-      } catch (thrown) {
-        if (over) throw A2AError.from(thrown);
-        over = true;
-        throw recorder.end(thrown);
-      }
-    },
-    async return() {
-      if (!over) {
-        over = true;
-        recorder.left();
-      }
-      // Not awaited: a generator that waits for its next event answers only once the call's signal has aborted.
-      source.return?.().then(undefined, () => undefined);
-      return { done: true, value: undefined };
-    },
+/** Passes a stream on and tells how it went, once. No generator, and no async function: each would cost every event an extra turn. */
+class RecordedStream implements EventIterator, AsyncIterable<WireEvent> {
+  readonly #source: EventIterator;
+  readonly #recorder: Recorder;
+  #over = false;
+
+  constructor(source: EventIterator, recorder: Recorder) {
+    this.#source = source;
+    this.#recorder = recorder;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  take(): WireEvent | undefined {
+    if (this.#over) return undefined;
+    try {
+      const event = this.#source.take?.();
+      if (event !== undefined) this.#recorder.event(event);
+      return event;
+    } catch (thrown) {
+      return this.#failed(thrown);
+    }
+  }
+
+  next(): Promise<IteratorResult<WireEvent>> {
+    return this.#source.next().then(this.#came, this.#failed);
+  }
+
+  async return(): Promise<IteratorResult<WireEvent>> {
+    if (!this.#over) {
+      this.#over = true;
+      this.#recorder.left();
+    }
+    // Not awaited: a generator that waits for its next event answers only once the call's signal has aborted.
+    this.#source.return?.().then(undefined, () => undefined);
+    return { done: true, value: undefined };
+  }
+
+  readonly #came = (step: IteratorResult<WireEvent>): IteratorResult<WireEvent> => {
+    if (step.done) this.#end();
+    else this.#tell(step.value);
+    return step;
   };
-  return { [Symbol.asyncIterator]: () => iterator };
+
+  #tell(event: WireEvent): void {
+    try {
+      this.#recorder.event(event);
+    } catch (thrown) {
+      this.#failed(thrown);
+    }
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#recorder.done();
+  }
+
+  readonly #failed = (thrown: unknown): never => {
+    if (this.#over) throw A2AError.from(thrown);
+    this.#over = true;
+    throw this.#recorder.end(thrown);
+  };
 }
 
 /** The task that a request or an answer speaks of, by the field names that the contract uses for it. */

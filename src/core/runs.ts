@@ -115,16 +115,16 @@ export function createRuns(options: RunsOptions): Runs {
       principal: request.principal,
       metadata: request.metadata,
     };
-    return { request, scope, stamp, inbox, turn, controller: new AbortController() };
+    const context = logKey(scope, stamp.contextId);
+    return { request, scope, stamp, context, inbox, turn, controller: new AbortController() };
   }
 
   type Prepared = ReturnType<typeof prepare>;
 
   /** Registers the run of a turn whose opening entries were appended. */
   function launch(prepared: Prepared, writer: TaskWriter, answer: Answer | Promise<Answer>): Started {
-    const { request, scope, stamp, inbox, controller } = prepared;
+    const { request, scope, stamp, context, inbox, controller } = prepared;
     const key = logKey(scope, stamp.taskId);
-    const context = logKey(scope, stamp.contextId);
     const run = new Run({
       scope,
       entry: request.entry,
@@ -156,7 +156,7 @@ export function createRuns(options: RunsOptions): Runs {
 
   async function startNew(request: TurnRequest): Promise<Started> {
     const prepared = prepare(request);
-    const context = logKey(prepared.scope, prepared.stamp.contextId);
+    const { context } = prepared;
     checkAlone(request, context);
     const place = pending.add(prepared.controller);
     enterContext(context);
@@ -200,8 +200,8 @@ export function createRuns(options: RunsOptions): Runs {
   /** The message and WORKING claim the task: the agent is asked once nobody else can have it. */
   async function resume(request: TurnRequest, from: Snapshot): Promise<Started> {
     const prepared = prepare(request);
-    const { scope, stamp, turn, controller } = prepared;
-    checkAlone(request, logKey(scope, stamp.contextId));
+    const { scope, stamp, context, turn, controller } = prepared;
+    checkAlone(request, context);
     const writer = new TaskWriter({ log, scope, taskId: stamp.taskId, from });
     void writer.append(userMessage(stamp, request.message), request.messageKey);
     void writer.append(statusUpdate(stamp, TaskState.WORKING));

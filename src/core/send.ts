@@ -135,7 +135,8 @@ export function createSender(options: SenderOptions): Sender {
     let leave: (() => void) | undefined;
     try {
       for (;;) {
-        const target = await findTarget(context, message, bound);
+        const target =
+          message.taskId || message.contextId ? await findTarget(context, message, bound) : undefined;
         const run = target && runs.find(scope, target.task.id);
         if (run?.closing === false && run.state === TaskState.AUTH_REQUIRED) {
           return await intoInbox(run, message, key);
