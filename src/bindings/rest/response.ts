@@ -25,14 +25,13 @@ export async function unaryResponse(
   const found = responseBodyOf(route, message);
   if (found.kind === "raw") {
     traffic.sent = found.bytes.byteLength;
-    return { status: 200, headers: { "content-type": found.contentType, ...headers }, body: found.bytes };
+    return { status: 200, headers: { ...headers, "content-type": found.contentType }, body: found.bytes };
   }
   traffic.sent = Buffer.byteLength(found.text);
-  const typed = {
+  const typed = Object.assign({}, headers, {
     "content-type": answerTypeOf(parameters("accept"), parameters("content-type")),
     vary: "accept, accept-encoding",
-    ...headers,
-  };
+  });
   if (!isWorthGzip(traffic.sent) || !acceptsGzip(parameters("accept-encoding"))) {
     return { status: 200, headers: typed, body: found.text };
   }
