@@ -3,7 +3,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { ROOT, report, run } from "./run.mjs";
 
 const VERSION = "24.22.3";
@@ -38,9 +37,9 @@ async function install() {
 if (process.platform !== "linux" || process.arch !== "x64") {
   console.log("Left out: Node 24 is fetched for Linux on x64 only");
 } else if (await install()) {
-  const hooks = pathToFileURL(join(ROOT, "scripts", "node24-sqlite.mjs")).href;
+  const hooks = join(ROOT, "scripts", "node24-sqlite.cjs");
   const program = [join(node, "bin", "node"), "scripts/test.mjs", "node24", ...process.argv.slice(2)];
-  const { code } = await run(program, { env: { NODE_OPTIONS: `--import=${hooks}`, PATH: path } });
+  const { code } = await run(program, { env: { NODE_OPTIONS: `--require=${hooks}`, PATH: path } });
   process.exitCode = code;
 } else {
   console.error("Node 24 could not be installed");
