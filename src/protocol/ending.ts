@@ -7,7 +7,10 @@ export function endReason(signal: AbortSignal): A2AError {
 
 /** Settles as `work` does, or rejects with the reason as soon as the signal aborts. The work goes on. */
 export function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(endReason(signal));
+  if (signal.aborted) {
+    work.catch(() => undefined); // nobody hears any more how it ends
+    return Promise.reject(endReason(signal));
+  }
   return new Promise<T>((resolve, reject) => {
     const leave = () => reject(endReason(signal));
     signal.addEventListener("abort", leave, { once: true });

@@ -68,6 +68,21 @@ describe.each(TIMED)("a deadline over $name", ({ name, form, header, value, conn
     expect(answer).toMatchObject({ kind: "error", error: { code } });
     expect(agent.record.started).toBe(0);
   });
+
+  test("of no time ends the call, and nobody is left with how its work ended", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const answer = await client.ask({
+      method: "GetTask",
+      message: Buffer.from("{ no message"),
+      headers: { [header]: value.replace("100", "0") },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off("unhandledRejection", note);
+    expect(answer).toMatchObject({ kind: "error" });
+    expect(unhandled).toEqual([]);
+  });
 });
 
 describe("a caller that leaves while it waits for its answer", () => {
