@@ -8,24 +8,53 @@ import { migrate, SCHEMA_VERSION, type SchemaMismatch } from "./schema.js";
 const LOCK_WAIT_MS = 250;
 const CACHE_KIB = 16 * 1024;
 
+/** How long, at most, it takes to try again. */
+const NEXT_TRY_MS = 40;
+
 /**
  * Opens the database at `path` for this process alone, without checkpoints, and creates it, readable to its owner only, with its
  * directory when there is none. Throws StoreOpenError.
  */
 export function openDatabase(path: string, durability: Durability): Database {
+  const lastTryMs = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    try {
+      return tryToOpen(path, durability);
+    } catch (thrown) {
+      if (thrown instanceof StoreOpenError) throw thrown;
+      if (!isBusy(thrown) || performance.now() > lastTryMs) throw toOpenError(path, thrown);
+      sleep(Math.random() * NEXT_TRY_MS);
+    }
+  }
+}
+
+/**
+ * Does not wait for locks: who waits for the exclusive one keeps a shared one, so that of two stores that are opened at
+ * the same time neither would get it.
+ */
+function tryToOpen(path: string, durability: Durability): Database {
   let db: Database | undefined;
   try {
     createFile(path);
-    db = new Sqlite(path, { timeout: LOCK_WAIT_MS });
+    db = new Sqlite(path, { timeout: 0 });
     configure(db, durability);
     const mismatch = migrate(db);
     if (mismatch) throw new StoreOpenError(describeMismatch(path, mismatch));
     shareInside(db);
+    db.pragma(`busy_timeout = ${LOCK_WAIT_MS}`);
     return db;
   } catch (thrown) {
     db?.close();
-    throw thrown instanceof StoreOpenError ? thrown : toOpenError(path, thrown);
+    throw thrown;
   }
+}
+
+function isBusy(thrown: unknown): boolean {
+  return (thrown as NodeJS.ErrnoException).code?.startsWith("SQLITE_BUSY") === true;
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0, ms);
 }
 
 /** The write-ahead log takes on the file's mode. */

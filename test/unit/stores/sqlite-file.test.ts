@@ -191,6 +191,26 @@ describe("two processes", () => {
     expect(await store.commit(scope, "b", finished("b"))).toEqual({ kind: "committed" });
   });
 
+  it("that open a store at the same time do not keep it from one another", async () => {
+    const paths = Array.from({ length: 12 }, freshPath);
+    const children = [1, 2].map(() => {
+      const command = ["--import", "tsx", "test/support/store-opener.ts", "350", ...paths];
+      return spawn(process.execPath, command, { stdio: ["pipe", "pipe", "inherit"] });
+    });
+    onTestFinished(() => {
+      for (const child of children) child.kill("SIGKILL");
+    });
+    const lines = children.map(({ stdout }) => createInterface({ input: stdout })[Symbol.asyncIterator]());
+    await Promise.all(lines.map((each) => each.next()));
+    const start = `${Date.now() + 100}`;
+    for (const { stdin } of children) stdin.write(start);
+    const steps = await Promise.all(lines.map((each) => each.next()));
+    const [one, other] = steps.map(({ value }) => JSON.parse(value as string) as boolean[]);
+    expect(paths.map((_, index) => [one?.[index], other?.[index]].filter(Boolean).length)).toEqual(
+      paths.map(() => 1),
+    );
+  });
+
   /** After the more tasks, checkpoints are being made. */
   it.each([300, 5000])(
     "may follow one another after kill −9, with all %i tasks that were acknowledged",
