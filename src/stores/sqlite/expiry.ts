@@ -21,6 +21,8 @@ export interface ExpiryOptions {
   readonly isClosed: () => boolean;
   /** Told after each step about how many bytes it changed. */
   readonly wrote: (bytes: number) => void;
+  /** Resolves while writers are not held back. */
+  readonly free: () => Promise<void>;
 }
 
 interface DueRow {
@@ -41,25 +43,30 @@ interface GarbageRow {
  * counters, then its entries are cleared away; what a crash leaves of them, the next expiry clears.
  */
 export function createExpiry(options: ExpiryOptions): (rule: ExpiryRule) => Promise<number> {
-  const { isClosed, wrote } = options;
+  const { isClosed, wrote, free } = options;
   const hideSome = createHiding(options);
   const clearSome = createClearing(options.db);
 
+  /** Expiry writes as much as all calls together: held back as they are, it lets the log come to its end. */
+  async function rest(): Promise<void> {
+    wrote(STEP_BYTES);
+    await nextTick();
+    await free();
+  }
+
   async function clearAll(): Promise<void> {
-    while (!isClosed() && clearSome()) {
-      wrote(STEP_BYTES);
-      await nextTick();
-    }
+    while (!isClosed() && clearSome()) await rest();
   }
 
   return async (rule) => {
+    await free();
     await clearAll();
     let deleted = 0;
     while (!isClosed() && deleted < rule.limit) {
       const hidden = hideSome(rule, Math.min(TASKS_AT_ONCE, rule.limit - deleted));
       if (hidden === 0) break;
       deleted += hidden;
-      wrote(STEP_BYTES);
+      await rest();
       await clearAll();
     }
     return deleted;

@@ -18,6 +18,8 @@ export interface WriteQueue {
   flush(): void;
   /** Lets writes wait from now on, or no longer. */
   hold(held: boolean): void;
+  /** Resolves while writes are not held back: whoever writes beside the queue waits with them. */
+  free(): Promise<void>;
 }
 
 /** `commitAll` runs one transaction: it returns a result for each write in order, or throws when nothing was written. */
@@ -27,6 +29,7 @@ export function createWriteQueue(
   let waiting: Waiting[] = [];
   let scheduled = false;
   let isHeld = false;
+  const beside: (() => void)[] = [];
 
   function schedule(): void {
     if (scheduled || isHeld || waiting.length === 0) return;
@@ -59,7 +62,11 @@ export function createWriteQueue(
     },
     hold(held) {
       isHeld = held;
+      if (!held) for (const goOn of beside.splice(0)) goOn();
       schedule();
+    },
+    async free() {
+      while (isHeld) await new Promise<void>((resolve) => beside.push(resolve));
     },
   };
 }

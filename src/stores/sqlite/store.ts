@@ -50,6 +50,7 @@ export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
   async function close(): Promise<void> {
     queue.flush();
     await checkpoints.close();
+    queue.hold(false); // an expiry that waits ends
     closeDatabase(db);
   }
 
@@ -88,6 +89,8 @@ export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
       return expire(rule);
     },
     async expireKeys(beforeMs, limit) {
+      whenOpen();
+      await queue.free();
       whenOpen();
       const expired = keys.expire(beforeMs, limit);
       checkpoints.wrote(expired * KEY_BYTES);
@@ -130,7 +133,7 @@ function createParts({ db, path, now, isClosed }: PartsOptions) {
     reader,
     lister: createLister({ db, reader, counters }),
     upkeep: createUpkeep({ db, scopes, counters }),
-    expire: createExpiry({ db, counters, recent, isClosed, wrote: checkpoints.wrote }),
+    expire: createExpiry({ db, counters, recent, isClosed, wrote: checkpoints.wrote, free: queue.free }),
     queue,
     checkpoints,
   };

@@ -63,3 +63,19 @@ it("writes that are held back are written in their order afterwards, or at once 
   expect(await late).toEqual({ kind: "committed" });
   expect(transactions).toEqual([["a", "b"], ["c"]]);
 });
+
+it("who writes beside the queue waits until writes are no longer held back", async () => {
+  const queue = createWriteQueue((writes) => writes.map(() => ({ kind: "committed" })));
+  await queue.free();
+  queue.hold(true);
+  let free = false;
+  const waiting = queue.free().then(() => {
+    free = true;
+  });
+  queue.hold(false);
+  queue.hold(true);
+  await nextTurn();
+  expect(free).toBe(false);
+  queue.hold(false);
+  await waiting;
+});
