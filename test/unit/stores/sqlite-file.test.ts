@@ -194,7 +194,7 @@ describe("two processes", () => {
   it("that open a store at the same time do not keep it from one another", async () => {
     const paths = Array.from({ length: 12 }, freshPath);
     const children = [1, 2].map(() => {
-      const command = ["--import", "tsx", "test/support/store-opener.ts", "350", ...paths];
+      const command = ["--import", "tsx", "test/support/opening-process.ts", "350", ...paths];
       return spawn(process.execPath, command, { stdio: ["pipe", "pipe", "inherit"] });
     });
     onTestFinished(() => {
