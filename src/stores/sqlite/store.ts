@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Database } from "better-sqlite3";
 import { TaskState } from "../../protocol/schema.js";
 import type { FullTaskStore, Scope } from "../task-store.js";
@@ -126,7 +127,7 @@ function createParts({ db, path, now, isClosed }: PartsOptions) {
     for (const one of writes) checkpoints.wrote(changedBytes(one));
     return results;
   });
-  const checkpoints = createCheckpoints({ db, path, hold: queue.hold });
+  const checkpoints = createCheckpoints({ db, path: resolve(path), hold: queue.hold });
   return {
     scopes,
     keys,

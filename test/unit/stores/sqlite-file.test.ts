@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setImmediate as nextTick } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import Sqlite from "better-sqlite3";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { MessageSchema, type Role, TaskState } from "../../../src/protocol/schema.js";
 import { createSqliteStore, StoreOpenError } from "../../../src/stores/index.js";
 import { chunk, createLogWriter, opening, status, text } from "../../support/log.js";
@@ -257,6 +257,24 @@ describe("a large log", () => {
     expect(existsSync(`${path}-wal`)).toBe(false);
     expect(inspect(path, (db) => db.pragma("journal_mode = DELETE", { simple: true }))).toBe("delete");
     expect(counts(path, "entries")).toEqual([42]);
+  });
+});
+
+describe("a store at a relative path", () => {
+  it("has its own log copied after the program went to a directory where another store is", async () => {
+    const [path, other] = [freshPath(), freshPath()];
+    await openStore(other).close();
+    const home = process.cwd();
+    onTestFinished(() => process.chdir(home));
+    mkdirSync(dirname(path));
+    process.chdir(dirname(path));
+    const store = openStore("store.db");
+    process.chdir(dirname(other));
+    const log = createLogWriter();
+    const large = () => chunk({ artifactId: "x", parts: [text("x".repeat(1_000_000))] });
+    await store.commit(scope, "a", log.write([opening({ id: "a", contextId: "c" })]));
+    for (let written = 0; written < 20; written += 1) await store.commit(scope, "a", log.write([large()]));
+    await vi.waitUntil(() => statSync(path).size > 10_000_000, { timeout: 10_000 });
   });
 });
 
