@@ -85,6 +85,7 @@ export function createCheckpoints({ db, path, hold, limits = LIMITS }: Checkpoin
       .on("error", giveUp)
       .on("exit", () => {
         thread = undefined;
+        if (before !== undefined && !isOff) giveUp(); // it will not answer any more
       });
     request(thread, "copy");
   }
