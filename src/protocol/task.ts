@@ -69,7 +69,7 @@ export interface TaskFold {
   apply(response: StreamResponse): void;
   /**
    * The task as it is now, with lists of its own: later events do not show in it. Takes time in its number of messages
-   * and artifacts, and of the chunks that came since the last time. Throws INTERNAL before the first event.
+   * and artifacts, and of the chunks of those that grew since the last time. Throws INTERNAL before the first event.
    */
   task(): Task;
   /** Context of the task; empty before the first event. Constant time. */
