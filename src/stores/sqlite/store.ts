@@ -34,8 +34,8 @@ const WAITING: readonly TaskState[] = [TaskState.INPUT_REQUIRED, TaskState.AUTH_
 const RUNNING: readonly TaskState[] = [TaskState.SUBMITTED, TaskState.WORKING];
 
 /**
- * Keeps tasks in a SQLite database that belongs to this process alone. All writes of a tick share one transaction;
- * reads see what was committed. Throws StoreOpenError.
+ * Keeps tasks in a SQLite database that belongs to this process alone. The writes of two turns of the event loop share
+ * one transaction; reads see what was committed. Throws StoreOpenError.
  */
 export function createSqliteStore(options: SqliteStoreOptions): FullTaskStore {
   const { path, durability = "normal", now = Date.now } = options;
