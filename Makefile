@@ -7,7 +7,7 @@ SHELL := bash
 MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-.PHONY: help all install run build generate test test-node24 check breaking interop fuzz soak bench clean
+.PHONY: help all install run build generate test node24 test-node24 check breaking interop fuzz soak bench clean
 
 help: ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -30,6 +30,9 @@ test: build ## Run all tests; those with clients in other languages where their 
 	@rm -f .tmp/reports/test.json .tmp/reports/interop.json
 	@status=0; node scripts/test.mjs test || status=1; \
 	tsx test/interop/run.ts $(if $(CI),,--available) || status=1; exit $$status
+
+node24: ## Fetch Node 24 into .tmp/, for test-node24
+	@node scripts/node24.mjs prepare
 
 test-node24: install ## Run the tests but fuzzing on Node 24 (fetched into .tmp/)
 	@node scripts/node24.mjs --exclude "test/fuzz/**"

@@ -4,9 +4,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { prepareCompilers } from "./compilers.mjs";
 import { ROOT } from "./run.mjs";
-
-const COMPILERS = { python3: "python3", make: "make", "g++": "g++" };
 
 function say(text) {
   console.log(`install: ${text}`);
@@ -39,20 +38,6 @@ function isInStep() {
 function sqliteLoads() {
   const program = "new (require('better-sqlite3'))(':memory:').close()";
   return spawnSync(process.execPath, ["-e", program], { cwd: ROOT, stdio: "ignore" }).status === 0;
-}
-
-/** better-sqlite3 fetches a ready-made binding, or compiles one where it cannot. */
-function prepareCompilers() {
-  const missing = Object.keys(COMPILERS).filter((name) => spawnSync(name, ["--version"]).error);
-  if (missing.length === 0) return;
-  const packages = missing.map((name) => COMPILERS[name]);
-  if (process.getuid?.() !== 0 || spawnSync("apt-get", ["--version"]).error) {
-    say(`${missing.join(", ")} not found; needed if better-sqlite3 has to be compiled`);
-    return;
-  }
-  say(`apt-get install ${packages.join(" ")}, to compile better-sqlite3`);
-  exec("apt-get", "update", "-qq");
-  exec("apt-get", "install", "-y", "-qq", "--no-install-recommends", ...packages);
 }
 
 function checkNode() {
