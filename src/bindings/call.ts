@@ -1,14 +1,10 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Call, Parameters, Traffic, Wire } from "../core/context.js";
-
-/** Who waits for an answer: an HTTP request, a gRPC call, or one of these with a deadline. */
-export interface Caller {
-  /** Made when somebody first asks for it; most calls end before that. */
-  readonly signal: AbortSignal;
-}
+import type { Caller } from "../protocol/ending.js";
 
 /** What a binding knows about a call. */
 export interface CallInit extends Omit<Call, "signal"> {
+  /** An HTTP request, a gRPC call, or one of these with a deadline. */
   readonly caller: Caller;
 }
 
@@ -22,7 +18,7 @@ export class BoundCall implements Call {
   readonly queryVersion: string | undefined;
   readonly impliedVersion: string | undefined;
   readonly traffic: Traffic;
-  readonly #caller: Caller;
+  readonly caller: Caller;
 
   constructor(init: CallInit) {
     this.wire = init.wire;
@@ -33,10 +29,10 @@ export class BoundCall implements Call {
     this.queryVersion = init.queryVersion;
     this.impliedVersion = init.impliedVersion;
     this.traffic = init.traffic;
-    this.#caller = init.caller;
+    this.caller = init.caller;
   }
 
   get signal(): AbortSignal {
-    return this.#caller.signal;
+    return this.caller.signal;
   }
 }

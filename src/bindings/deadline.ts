@@ -1,4 +1,5 @@
 import { A2AError } from "../errors.js";
+import { type AbortListener, CallEnding, type Caller } from "../protocol/ending.js";
 
 const TIMEOUT = /^([0-9]{1,8})([HMSmun])$/;
 const UNIT_MS = new Map([
@@ -13,9 +14,9 @@ const UNIT_MS = new Map([
 /** Longest delay that a timer of Node's takes: 24 days. A deadline beyond it never comes. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A signal that may have a timer behind it. */
+/** A caller that may have a timer behind it. */
 export interface Deadline {
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
   /** Ends the timer. Call it when the call is over, however it ended. */
   clear(): void;
 }
@@ -33,23 +34,32 @@ export function parseTimeout(text: string): number {
 }
 
 /**
- * The signal of a call with a deadline: it aborts as `parent` does, and with DEADLINE_EXCEEDED when the time is
- * up. A time beyond 24 days never is: then it is `parent` itself.
+ * The caller of a call with a deadline: aborts as `parent` does, and with DEADLINE_EXCEEDED when the time is up. A time
+ * beyond 24 days never is: then it is `parent` itself.
  */
-export function createDeadline(parent: AbortSignal, timeoutMs: number): Deadline {
-  if (timeoutMs > LONGEST_MS) return { signal: parent, clear: () => undefined };
-  const controller = new AbortController();
-  const follow = () => controller.abort(parent.reason);
-  const expire = () => controller.abort(new A2AError("DEADLINE_EXCEEDED"));
-  const timer = setTimeout(expire, timeoutMs);
-  if (timeoutMs === 0) expire();
-  if (parent.aborted) follow();
-  else parent.addEventListener("abort", follow, { once: true });
-  return {
-    signal: controller.signal,
-    clear() {
-      clearTimeout(timer);
-      parent.removeEventListener("abort", follow);
-    },
-  };
+export function createDeadline(parent: Caller, timeoutMs: number): Deadline {
+  if (timeoutMs > LONGEST_MS) return { caller: parent, clear: () => undefined };
+  const caller = new TimedCaller(parent, timeoutMs);
+  return { caller, clear: () => caller.clear() };
+}
+
+class TimedCaller extends CallEnding {
+  readonly #parent: Caller;
+  readonly #timer: NodeJS.Timeout;
+  readonly #follow: AbortListener = () => this.endNow(this.#parent.reason);
+
+  constructor(parent: Caller, timeoutMs: number) {
+    super();
+    const expire = () => this.endNow(new A2AError("DEADLINE_EXCEEDED"));
+    this.#parent = parent;
+    this.#timer = setTimeout(expire, timeoutMs);
+    if (timeoutMs === 0) expire();
+    if (parent.aborted) this.endNow(parent.reason);
+    else parent.addEventListener("abort", this.#follow);
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer);
+    this.#parent.removeEventListener("abort", this.#follow);
+  }
 }

@@ -1,4 +1,5 @@
 import type { Parameters } from "../core/context.js";
+import type { Caller } from "../protocol/ending.js";
 
 /** Header values by name in lower case, as Node gives them. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -11,7 +12,7 @@ export interface HttpRequest {
   readonly headers: HttpHeaders;
   readonly httpVersion: 1 | 2;
   /** Aborts when the client goes away. */
-  readonly signal: AbortSignal;
+  readonly caller: Caller;
   /** The body in pieces, read once, as the client pulls. */
   body(): AsyncIterable<Uint8Array>;
 }

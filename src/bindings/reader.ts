@@ -1,26 +1,26 @@
-import { endReason } from "../protocol/ending.js";
+import { type AbortState, endReason } from "../protocol/ending.js";
 import type { EventIterator } from "../protocol/event.js";
 
 const DONE = { done: true, value: undefined } as const;
 
 /**
- * Reads a stream until it ends, fails, or the signal aborts: then a waiting `next` rejects with the reason at
+ * Reads a stream until it ends, fails, or the call is aborted: then a waiting `next` rejects with the reason at
  * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.
  */
 export function readUntilAborted<T>(
   events: AsyncIterable<T>,
-  signal: AbortSignal,
+  caller: AbortState,
 ): AsyncIterableIterator<T> & EventIterator<T> {
   const source: EventIterator<T> = events[Symbol.asyncIterator]();
   let interrupt: (() => void) | undefined;
   let open = true;
   let aborted = false;
   const ended = (): Promise<IteratorResult<T>> =>
-    aborted ? Promise.reject(endReason(signal)) : Promise.resolve(DONE);
+    aborted ? Promise.reject(endReason(caller)) : Promise.resolve(DONE);
   const close = (): void => {
     if (!open) return;
     open = false;
-    signal.removeEventListener("abort", onAbort);
+    caller.removeEventListener("abort", onAbort);
     interrupt?.();
     // How a stream ends that nobody reads any more is no news.
     source.return?.().catch(() => undefined);
@@ -29,8 +29,8 @@ export function readUntilAborted<T>(
     aborted = true;
     close();
   };
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
+  if (caller.aborted) onAbort();
+  else caller.addEventListener("abort", onAbort);
 
   return {
     [Symbol.asyncIterator]() {

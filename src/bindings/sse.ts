@@ -1,5 +1,6 @@
 import type { ReplyHeaders, Traffic } from "../core/context.js";
 import { A2AError } from "../errors.js";
+import type { AbortState } from "../protocol/ending.js";
 import type { EventIterator, WireEvent } from "../protocol/event.js";
 import type { HttpResponse } from "./http.js";
 
@@ -17,7 +18,7 @@ export interface SseOptions {
   readonly headers: ReplyHeaders;
   readonly traffic: Traffic;
   /** Aborts when the client goes away; with an A2AError as reason the stream ends with that failure instead. */
-  readonly signal: AbortSignal;
+  readonly caller: AbortState;
   readonly frame: (event: WireEvent) => SseFrame;
   /** The last frame of a stream that fails after its head went out. */
   readonly failure: (error: A2AError) => SseFrame;
@@ -72,7 +73,7 @@ class SseWriter implements AsyncIterableIterator<string> {
     this.#events = events;
     this.#options = options;
     this.#timer = setTimeout(() => this.#showLife(), options.heartbeatMs ?? 15_000);
-    options.signal.addEventListener("abort", this, { once: true });
+    options.caller.addEventListener("abort", this);
   }
 
   [Symbol.asyncIterator](): this {
@@ -81,7 +82,7 @@ class SseWriter implements AsyncIterableIterator<string> {
 
   /** Waits for the first event, so that a failure before it can still be a plain error. */
   async start(): Promise<void> {
-    if (this.#options.signal.aborted) this.handleEvent();
+    if (this.#options.caller.aborted) this.handleEvent();
     const news = await new Promise<News>((resolve) => this.#ask(resolve));
     if (news instanceof A2AError) throw news;
     if (news === "nothing yet") this.#first = HEARTBEAT;
@@ -110,9 +111,9 @@ class SseWriter implements AsyncIterableIterator<string> {
     return DONE;
   }
 
-  /** The signal has aborted: the client has left, or the gateway ends the stream and says why. */
+  /** The call was aborted: the client has left, or the gateway ends the stream and says why. */
   handleEvent(): void {
-    const { reason } = this.#options.signal;
+    const { reason } = this.#options.caller;
     if (!(reason instanceof A2AError)) {
       void this.return();
       return;
@@ -193,7 +194,7 @@ class SseWriter implements AsyncIterableIterator<string> {
   #close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#options.signal.removeEventListener("abort", this);
+    this.#options.caller.removeEventListener("abort", this);
   }
 }
 

@@ -50,7 +50,7 @@ export function createCanceller(options: CancellerOptions): Canceller {
   return {
     async cancel(context, request) {
       checkId("id", request.id);
-      const { scope, signal } = context;
+      const { scope, caller } = context;
       for (;;) {
         const snapshot = await store.get(scope, request.id);
         if (snapshot === undefined)
@@ -61,7 +61,7 @@ export function createCanceller(options: CancellerOptions): Canceller {
           throw new A2AError("TASK_NOT_CANCELABLE", { metadata: { taskId: request.id } });
         const run = runs.find(scope, request.id);
         if (run === undefined) await record(scope, snapshot);
-        else await abortable(run.cancel(request.metadata ?? {}, cancelGraceMs), signal);
+        else await abortable(run.cancel(request.metadata ?? {}, cancelGraceMs), caller);
       }
     },
   };

@@ -1,6 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { AgentEntry, Principal } from "../agents/agent.js";
 import type { A2AError } from "../errors.js";
+import type { AbortState } from "../protocol/ending.js";
 import type { WireEvent } from "../protocol/event.js";
 import type { Scope } from "../stores/task-store.js";
 
@@ -30,6 +31,8 @@ export interface Call {
   /** Version that the address itself states (Connect, gRPC: the package name). */
   readonly impliedVersion?: string | undefined;
   /** Aborts when the caller goes away or the deadline passes; its reason is an A2AError in the second case. */
+  readonly caller: AbortState;
+  /** The same as an AbortSignal. */
   readonly signal: AbortSignal;
   readonly traffic: Traffic;
 }
@@ -47,6 +50,9 @@ export interface CallContext {
   /** URIs of the extensions that are active: asked for and offered by the agent. */
   readonly extensions: readonly string[];
   readonly parameters: Parameters;
+  /** Aborts as that of the call. */
+  readonly caller: AbortState;
+  /** The same as an AbortSignal. */
   readonly signal: AbortSignal;
 }
 

@@ -1,7 +1,7 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { AgentDirectory, AgentEntry, Principal } from "../agents/agent.js";
 import { A2AError, invalidField } from "../errors.js";
-import { endReason } from "../protocol/ending.js";
+import { type AbortState, endReason } from "../protocol/ending.js";
 import type { EventIterator, WireEvent } from "../protocol/event.js";
 import { activateExtensions, EXTENSIONS_PARAMETER, parseExtensions } from "../protocol/extensions.js";
 import { newId } from "../protocol/ids.js";
@@ -112,9 +112,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
         recorder.admitted(context, call.request);
         const reply = await through(0, context, call.request);
         if (reply.kind === "stream") {
-          if (call.signal.aborted) throw abandoned(reply.events, call.signal);
+          if (call.caller.aborted) throw abandoned(reply.events, call.caller);
           const { kind, headers } = reply;
-          return { kind, headers, events: recorder.stream(reply.events, call.signal) };
+          return { kind, headers, events: recorder.stream(reply.events, call.caller) };
         }
         recorder.answered(reply.message);
         return reply;
@@ -126,14 +126,14 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 /** For a stream that came when its caller had left already: nobody would read or end it. */
-function abandoned(events: AsyncIterable<WireEvent>, signal: AbortSignal): A2AError {
+function abandoned(events: AsyncIterable<WireEvent>, caller: AbortState): A2AError {
   events[Symbol.asyncIterator]()
     .return?.()
     .catch(() => undefined); // how it ends is no news
-  return endReason(signal);
+  return endReason(caller);
 }
 
-/** A call that passed all checks. A class, as every call makes one: its signal is made when somebody first asks for it. */
+/** A call that passed all checks. A class, as every call makes one. */
 class Admitted implements CallContext {
   readonly requestId: string;
   readonly wire: Wire;
@@ -163,6 +163,10 @@ class Admitted implements CallContext {
     this.parameters = call.parameters;
     this.operation = operation;
     this.#call = call;
+  }
+
+  get caller(): AbortState {
+    return this.#call.caller;
   }
 
   get signal(): AbortSignal {
@@ -204,7 +208,7 @@ class Recorder {
   #tenant = "";
   #principal = "";
   #taskId = "";
-  #signal: AbortSignal | undefined;
+  #caller: AbortState | undefined;
   #events = 0;
 
   constructor(observers: readonly CallObserver[], call: Recorded, requestId: string) {
@@ -229,8 +233,8 @@ class Recorder {
   }
 
   /** The stream, recorded when it is over. */
-  stream(source: AsyncIterable<WireEvent>, signal: AbortSignal): AsyncIterable<WireEvent> {
-    this.#signal = signal;
+  stream(source: AsyncIterable<WireEvent>, caller: AbortState): AsyncIterable<WireEvent> {
+    this.#caller = caller;
     for (const observer of this.#observers) observer.streamOpened?.(this.#wire, this.#method);
     return new RecordedStream(source[Symbol.asyncIterator](), this);
   }
@@ -255,7 +259,7 @@ class Recorder {
 
   /** The reader of a stream went away. */
   left(): void {
-    this.end(this.#signal?.aborted ? endReason(this.#signal) : new A2AError("CANCELLED"));
+    this.end(this.#caller?.aborted ? endReason(this.#caller) : new A2AError("CANCELLED"));
   }
 
   record(error?: A2AError): void {
@@ -271,7 +275,7 @@ class Recorder {
       durationMs: performance.now() - this.#startedAt,
       receivedBytes: this.#traffic.received,
       sentBytes: this.#traffic.sent,
-      stream: this.#signal !== undefined,
+      stream: this.#caller !== undefined,
       events: this.#events,
       errorId: error?.errorId,
       cause: error?.cause,

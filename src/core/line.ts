@@ -1,5 +1,5 @@
 import { A2AError } from "../errors.js";
-import { abortable } from "../protocol/ending.js";
+import { type AbortState, abortable } from "../protocol/ending.js";
 import { createDeferred } from "./async.js";
 
 /** Messages that wait for busy tasks: each task has a line, and who comes first is served first. */
@@ -8,9 +8,9 @@ export interface Lines {
   has(key: string): boolean;
   /**
    * Waits until everyone who came before has left. Resolves with the function that leaves the line, to be called
-   * once. Rejects as soon as the signal aborts, and with RESOURCE_EXHAUSTED when the line is full.
+   * once. Rejects as soon as the call is aborted, and with RESOURCE_EXHAUSTED when the line is full.
    */
-  enter(key: string, signal: AbortSignal): Promise<() => void>;
+  enter(key: string, caller: AbortState): Promise<() => void>;
 }
 
 interface Line {
@@ -24,7 +24,7 @@ export function createLines(limit = 64): Lines {
   const lines = new Map<string, Line>();
   return {
     has: (key) => lines.has(key),
-    async enter(key, signal) {
+    async enter(key, caller) {
       const line = lines.get(key) ?? { length: 0, empty: Promise.resolve() };
       if (line.length >= limit) {
         throw new A2AError("RESOURCE_EXHAUSTED", { text: "Too many messages wait for this task." });
@@ -40,7 +40,7 @@ export function createLines(limit = 64): Lines {
         if (line.length === 0) lines.delete(key);
       };
       try {
-        await abortable(before, signal);
+        await abortable(before, caller);
       } catch (error) {
         leave();
         throw error;

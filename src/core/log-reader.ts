@@ -1,6 +1,6 @@
 import { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
-import { endReason } from "../protocol/ending.js";
+import { type AbortState, endReason } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
 import type { Scope, TaskStore } from "../stores/task-store.js";
 
@@ -42,7 +42,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   readonly #source: LogSource;
   readonly #scope: Scope;
   readonly #taskId: string;
-  readonly #signal: AbortSignal;
+  readonly #caller: AbortState;
   #seen: number;
   /** What is being read, and how far. */
   #page = NOTHING;
@@ -62,13 +62,13 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   /** Goes on with a `next` that waits. */
   #resume: (() => void) | undefined;
 
-  constructor(source: LogSource, { scope, taskId, key }: LogName, after: number, signal: AbortSignal) {
+  constructor(source: LogSource, { scope, taskId, key }: LogName, after: number, caller: AbortState) {
     this.#source = source;
     this.#scope = scope;
     this.#taskId = taskId;
     this.key = key;
     this.#seen = after;
-    this.#signal = signal;
+    this.#caller = caller;
   }
 
   [Symbol.asyncIterator](): this {
@@ -79,7 +79,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   open(): void {
     if (this.#listening !== undefined || this.#closed) return;
     this.#source.entered(this);
-    this.#signal.addEventListener("abort", this);
+    this.#caller.addEventListener("abort", this);
     this.#listening = this.#listen();
     this.#listening.catch(() => undefined); // `next` hears of it
   }
@@ -140,7 +140,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     this.#stir();
   }
 
-  /** The signal has aborted. */
+  /** The call was aborted. */
   handleEvent(): void {
     this.#stir();
   }
@@ -161,7 +161,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   /** Goes on to what was heard meanwhile; false when there is nothing, or something before it. */
   #turn(): boolean {
     if (this.#failure !== undefined) throw this.#ended(this.#failure);
-    if (!this.#closed && this.#signal.aborted) throw this.#ended(endReason(this.#signal));
+    if (!this.#closed && this.#caller.aborted) throw this.#ended(endReason(this.#caller));
     this.#page = NOTHING;
     this.#place = 0;
     if (this.#missed || this.#paging || this.#live.length === 0) return false;
@@ -210,7 +210,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     this.#live = NOTHING;
     this.#stir();
     if (this.#listening === undefined) return;
-    this.#signal.removeEventListener("abort", this);
+    this.#caller.removeEventListener("abort", this);
     this.#unsubscribe?.();
     this.#source.left(this);
   }

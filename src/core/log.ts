@@ -1,5 +1,6 @@
 import type { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
+import type { AbortState } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
 import { Registry } from "../protocol/registry.js";
 import type { CommitResult, Scope, TaskStore, TaskWrite } from "../stores/task-store.js";
@@ -11,11 +12,11 @@ export interface Log {
   commit(scope: Scope, taskId: string, write: TaskWrite): Promise<CommitResult>;
   /**
    * Entries with `seq > after`, in order, without gap or repeat, for ever: the caller stops at the entry it
-   * waits for. Rejects when the signal aborts (with its A2AError, else CANCELLED), when `fail` is called for
+   * waits for. Rejects when the call is aborted (with its A2AError, else CANCELLED), when `fail` is called for
    * the task, with TASK_NOT_FOUND when the task is gone, and with RESOURCE_EXHAUSTED when the writer has gone
    * more than `maxLag` entries further since the reader came and the reader is that far behind.
    */
-  read(scope: Scope, taskId: string, after: number, signal: AbortSignal): LogReader;
+  read(scope: Scope, taskId: string, after: number, caller: AbortState): LogReader;
   /** Ends the task's readers here with an error: its writer can write no more. */
   fail(scope: Scope, taskId: string, error: A2AError): void;
   /** Makes all readers look into the store again: tasks were deleted. Resolves when every reader was told. */
@@ -87,8 +88,8 @@ export function createLog(options: LogOptions): Log {
       }
       return result;
     },
-    read(scope, taskId, after, signal) {
-      return new LogReader(source, { scope, taskId, key: logKey(scope, taskId) }, after, signal);
+    read(scope, taskId, after, caller) {
+      return new LogReader(source, { scope, taskId, key: logKey(scope, taskId) }, after, caller);
     },
     fail(scope, taskId, error) {
       for (const reader of readers.get(logKey(scope, taskId)) ?? []) reader.fail(error);

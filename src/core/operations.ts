@@ -99,7 +99,7 @@ export function createOperations(options: OperationsOptions): Operations {
     from: Snapshot,
   ): AsyncIterable<WireEvent> {
     if (phaseOf(stateOf(from.task)) === "terminal" || run.endsAt(from.seq)) return only(first);
-    const entries = log.read(context.scope, run.taskId, from.seq, context.signal);
+    const entries = log.read(context.scope, run.taskId, from.seq, context.caller);
     return eventsOf([first], entries, (entry) => run.endsAt(entry.seq) || isTerminal(entry));
   }
 
@@ -135,7 +135,7 @@ export function createOperations(options: OperationsOptions): Operations {
 /** Where a run ends without settling its task, the gateway is stopping: the task goes on after its restart. */
 async function settledTask(run: Run, { seq }: Snapshot, context: CallContext): Promise<Task> {
   const task =
-    run.settledTask(seq) ?? (await abortable(Promise.race([run.settled(seq), run.ended]), context.signal));
+    run.settledTask(seq) ?? (await abortable(Promise.race([run.settled(seq), run.ended]), context.caller));
   if (task !== undefined) return task;
   throw new A2AError("UNAVAILABLE", { text: "The gateway is stopping; the task goes on later." });
 }

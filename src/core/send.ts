@@ -86,9 +86,9 @@ export function createSender(options: SenderOptions): Sender {
   ): Promise<Sent | undefined> {
     checkDigest(first.digest, key);
     try {
-      return await abortable(first.sent, context.signal);
+      return await abortable(first.sent, context.caller);
     } catch (error) {
-      if (error instanceof A2AError && LEFT.has(error.reason) && !context.signal.aborted) return undefined;
+      if (error instanceof A2AError && LEFT.has(error.reason) && !context.caller.aborted) return undefined;
       throw error;
     }
   }
@@ -144,12 +144,12 @@ export function createSender(options: SenderOptions): Sender {
         const line = target && logKey(scope, target.task.id);
         if (line && !leave && entry.policy.busy === "queue" && (run || lines.has(line))) {
           bound = target.task.id;
-          leave = await lines.enter(line, context.signal);
+          leave = await lines.enter(line, context.caller);
         } else if (run === undefined) {
           const sent = await start(context, request, key, target);
           if (sent !== undefined) return sent;
         } else if (run.closing || entry.policy.busy === "queue") {
-          await abortable(run.ended, context.signal);
+          await abortable(run.ended, context.caller);
         } else throw new A2AError("UNSUPPORTED_OPERATION", { text: BUSY });
       }
     } finally {

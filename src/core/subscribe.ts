@@ -140,7 +140,7 @@ export function createSubscriber(options: { readonly store: TaskStore; readonly 
   /** The Task as it is now, then what happens. */
   function ordinary(context: CallContext, snapshot: Snapshot): EventStream {
     const { task, seq, number } = snapshot;
-    const entries = log.read(context.scope, task.id, seq, context.signal);
+    const entries = log.read(context.scope, task.id, seq, context.caller);
     return {
       events: eventsOf([taskEvent(task, number)], entries, isTerminal),
       firstId: formatEventId(task.id, number),
@@ -150,7 +150,7 @@ export function createSubscriber(options: { readonly store: TaskStore; readonly 
   /** What came after event `seen`, in place of the leading Task. A log's n-th event never stands before its n-th entry. */
   function resumed(context: CallContext, snapshot: Snapshot, seen: number): EventStream {
     const { task } = snapshot;
-    const entries = log.read(context.scope, task.id, seen, context.signal);
+    const entries = log.read(context.scope, task.id, seen, context.caller);
     return {
       events: eventsOf([], entries, isTerminal, seen),
       firstId: formatEventId(task.id, seen + 1),

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { HttpHeaders, HttpRequest } from "../bindings/http.js";
 import type { A2AError } from "../errors.js";
+import { CallEnding, type Caller } from "../protocol/ending.js";
 import { BodyPieces } from "./node-body.js";
 
 /** A request as Node gives it, of either HTTP version. */
@@ -13,25 +14,21 @@ export type NodeResponse = ServerResponse | Http2ServerResponse;
 /** Listener for requests of either HTTP version. */
 export type RequestListener = (req: NodeRequest, res: NodeResponse) => void;
 
-/**
- * One request in flight. A class, and with a signal that is made when somebody first asks for it, because this
- * is made for every request: most are answered before anybody waits, and a signal costs a fifth of bare Node.
- */
-export class Exchange implements HttpRequest {
+/** One request in flight. A class, because this is made for every request. */
+export class Exchange extends CallEnding implements HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: HttpHeaders;
   readonly httpVersion: 1 | 2;
   readonly #req: NodeRequest;
   readonly #requestTimeoutMs: number;
-  #controller: AbortController | undefined;
-  #aborted: { readonly reason: A2AError | undefined } | undefined;
 
   /**
    * @param target The target that bindings see: as it was sent, less a mount prefix.
    * @param requestTimeoutMs How long a request over HTTP/2 may take to arrive; HTTP/1.1 is watched by Node itself.
    */
   constructor(req: NodeRequest, target: string, requestTimeoutMs: number) {
+    super();
     this.method = req.method ?? "";
     this.target = target;
     this.headers = req.headers;
@@ -40,12 +37,8 @@ export class Exchange implements HttpRequest {
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
-    }
-    return this.#controller.signal;
+  get caller(): Caller {
+    return this;
   }
 
   body(): AsyncIterable<Uint8Array> {
@@ -55,7 +48,6 @@ export class Exchange implements HttpRequest {
 
   /** The client has left, or, with a reason, the call is ended from our side and answered with it. */
   abort(reason?: A2AError): void {
-    this.#aborted ??= { reason };
-    this.#controller?.abort(this.#aborted.reason);
+    this.endNow(reason);
   }
 }

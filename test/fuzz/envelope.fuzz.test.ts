@@ -4,6 +4,7 @@ import { describe, expect } from "vitest";
 import { createRpcEngine } from "../../src/bindings/jsonrpc/engine.js";
 import { findId } from "../../src/bindings/jsonrpc/id-scanner.js";
 import { sse } from "../../src/bindings/sse.js";
+import { CallEnding } from "../../src/protocol/ending.js";
 import { WireEvent } from "../../src/protocol/event.js";
 import { A2AService, type StreamResponse, StreamResponseSchema } from "../../src/protocol/schema.js";
 import { parseEvents } from "../support/event-source.js";
@@ -12,7 +13,7 @@ import { bodyText } from "../support/http-request.js";
 import { messages } from "./messages.js";
 import { fuzz, mutated } from "./support.js";
 
-const caller = new AbortController();
+const caller = new CallEnding();
 
 /** JSON texts of ids, in every spelling. */
 const ids = fc.oneof(
@@ -117,7 +118,7 @@ describe("server-sent events", () => {
       const options = {
         headers: {},
         traffic: { received: 0, sent: 0 },
-        signal: caller.signal,
+        caller,
         frame,
         failure: () => ({ data: "" }),
       };

@@ -20,6 +20,7 @@ import {
 } from "../../src/protocol/schema.js";
 import { createMemoryStore } from "../../src/stores/memory.js";
 import type { FullTaskStore } from "../../src/stores/task-store.js";
+import { callerOf } from "./caller.js";
 import { createScriptedAgent, type Script, type ScriptedAgent } from "./scripted-agent.js";
 
 const POLICY: AgentPolicy = { busy: "reject", followUps: "resume", concurrency: "many", idempotency: true };
@@ -120,12 +121,14 @@ export function createTestEngine(
     more: Partial<Call> = {},
   ): Promise<Reply> {
     const descriptor = A2AService.method[method];
+    const { signal = new AbortController().signal } = more;
     return engine.dispatcher.call({
       wire: "rest",
       method: descriptor,
       request: create(descriptor.input, request),
       ...withParameters({}),
-      signal: new AbortController().signal,
+      signal,
+      caller: callerOf(signal),
       traffic: { received: 0, sent: 0 },
       ...more,
     });

@@ -1,4 +1,5 @@
 import type { HttpHeaders, HttpRequest, HttpResponse } from "../../src/bindings/http.js";
+import { callerOf } from "./caller.js";
 
 interface RequestInit {
   readonly method?: string;
@@ -10,7 +11,7 @@ interface RequestInit {
 /** A request without a socket. */
 export function httpRequest(target: string, init: RequestInit = {}): HttpRequest {
   const { method = "POST", headers = {}, body = "", signal = new AbortController().signal } = init;
-  return { method, target, headers, httpVersion: 1, signal, body: () => pieces(body) };
+  return { method, target, headers, httpVersion: 1, caller: callerOf(signal), body: () => pieces(body) };
 }
 
 async function* pieces(body: NonNullable<RequestInit["body"]>): AsyncGenerator<Uint8Array, void> {

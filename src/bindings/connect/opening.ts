@@ -40,19 +40,19 @@ export function open(opening: Opening): Opened {
     checkProtocolVersion(opening);
     const compression = negotiate(format.framing, request.headers);
     const timeoutMs = timeoutOf(opening);
-    const deadline = timeoutMs === undefined ? undefined : createDeadline(request.signal, timeoutMs);
+    const deadline = timeoutMs === undefined ? undefined : createDeadline(request.caller, timeoutMs);
     const call: RpcCall = {
       wire: format.wire,
       parameters: parametersOf(request.headers),
       queryVersion: queryVersionOf(request.target),
-      caller: deadline ?? request,
+      caller: deadline?.caller ?? request.caller,
       traffic,
     };
     return {
       call,
       compression,
       requests: readRequests(opening, compression, call),
-      within: (work) => (deadline === undefined ? work : abortable(work, deadline.signal)),
+      within: (work) => (deadline === undefined ? work : abortable(work, deadline.caller)),
       close: () => deadline?.clear(),
     };
   } catch (thrown) {

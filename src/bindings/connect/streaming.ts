@@ -89,7 +89,7 @@ function createBody(
 ): Body {
   const { format } = opening;
   const { call, close } = opened;
-  const messages = readUntilAborted(source, call.caller.signal);
+  const messages = readUntilAborted(source, call.caller);
   let ending: Ending | undefined;
 
   const end = (error: A2AError | undefined): Piece => {

@@ -6,7 +6,7 @@ import { encodeBinary } from "../../protocol/binary/index.js";
 import { abortable } from "../../protocol/ending.js";
 import { decodeBinary } from "../binary.js";
 import { BoundCall } from "../call.js";
-import type { CallSignal, GrpcCall, OpenCalls } from "./open-calls.js";
+import type { GrpcCall, OpenCall, OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus, toMetadata } from "./status.js";
 import { fail, writeAll } from "./writer.js";
 
@@ -28,10 +28,10 @@ export interface DispatchedMethod {
 export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffer, Buffer> {
   const { method, open } = served;
   return (call, callback) => {
-    const signal = open.add(call);
+    const opened = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
     const fail = (thrown: unknown) => {
-      open.remove(signal);
+      open.remove(opened);
       callback(toGrpcStatus(A2AError.from(thrown))); // grpc-js ignores a second answer
     };
     const succeed = (reply: Reply) => {
@@ -44,11 +44,11 @@ export function dispatchedUnary(served: DispatchedMethod): handleUnaryCall<Buffe
         fail(thrown);
         return;
       }
-      open.remove(signal);
+      open.remove(opened);
       callback(null, bytes);
     };
-    signal.onInterrupt(fail);
-    dispatch(served, call, signal, traffic).then(succeed, fail);
+    opened.onInterrupt(fail);
+    dispatch(served, call, opened, traffic).then(succeed, fail);
   };
 }
 
@@ -61,15 +61,15 @@ function messageOf(reply: Reply): Message {
 export function dispatchedStream(served: DispatchedMethod): handleServerStreamingCall<Buffer, Buffer> {
   const { open } = served;
   return async (call) => {
-    const signal = open.add(call);
+    const opened = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
     try {
-      const reply = await abortable(dispatch(served, call, signal, traffic), signal.signal);
+      const reply = await abortable(dispatch(served, call, opened, traffic), opened);
       if (reply.kind === "unary")
         throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
       sendHeaders(call, reply);
       await writeAll(call, reply.events, {
-        signal: signal.signal,
+        caller: opened,
         encode({ binary }) {
           traffic.sent += binary.length;
           return asBuffer(binary);
@@ -78,7 +78,7 @@ export function dispatchedStream(served: DispatchedMethod): handleServerStreamin
     } catch (thrown) {
       fail(call, A2AError.from(thrown));
     } finally {
-      open.remove(signal);
+      open.remove(opened);
     }
   };
 }
@@ -86,7 +86,7 @@ export function dispatchedStream(served: DispatchedMethod): handleServerStreamin
 function dispatch(
   { dispatcher, method, maxDepth }: DispatchedMethod,
   call: RequestCall,
-  caller: CallSignal,
+  caller: OpenCall,
   traffic: Traffic,
 ): Promise<Reply> {
   let request: Message;

@@ -39,9 +39,9 @@ export function sideHandler(served: SideMethod): UntypedHandleCall {
 function sideUnary(served: SideMethod): handleUnaryCall<Buffer, Buffer> {
   const { side, method, open } = served;
   return async (call, callback) => {
-    const signal = open.add(call);
+    const opened = open.add(call);
     try {
-      for await (const message of side.answer(method, decode(served, [call.request]), signal.signal)) {
+      for await (const message of side.answer(method, decode(served, [call.request]), opened.signal)) {
         callback(null, asBuffer(toBinary(method.output, message)));
         return;
       }
@@ -49,7 +49,7 @@ function sideUnary(served: SideMethod): handleUnaryCall<Buffer, Buffer> {
     } catch (thrown) {
       callback(toGrpcStatus(A2AError.from(thrown)));
     } finally {
-      open.remove(signal);
+      open.remove(opened);
     }
   };
 }
@@ -69,11 +69,10 @@ async function answer(
   served: SideMethod,
 ): Promise<void> {
   const { side, method, open } = served;
-  const calling = open.add(call);
-  const { signal } = calling;
-  const messages = side.answer(method, decode(served, requests), signal);
-  await writeAll(call, messages, { signal, encode: (message) => asBuffer(toBinary(method.output, message)) });
-  open.remove(calling);
+  const caller = open.add(call);
+  const messages = side.answer(method, decode(served, requests), caller.signal);
+  await writeAll(call, messages, { caller, encode: (message) => asBuffer(toBinary(method.output, message)) });
+  open.remove(caller);
 }
 
 async function* decode(

@@ -1,5 +1,6 @@
 import type { ServerDuplexStream, ServerWritableStream } from "@grpc/grpc-js";
 import { A2AError } from "../../errors.js";
+import type { AbortState } from "../../protocol/ending.js";
 import type { EventIterator } from "../../protocol/event.js";
 import { readUntilAborted } from "../reader.js";
 import { toGrpcStatus } from "./status.js";
@@ -14,25 +15,25 @@ const BURST = 4;
 
 /** How a stream is written. */
 export interface WriteOptions<T> {
-  readonly signal: AbortSignal;
+  readonly caller: AbortState;
   encode(message: T): Buffer;
 }
 
 /**
- * Writes a stream to its end or its failure, as fast as the client reads. When the signal aborts the reader is
+ * Writes a stream to its end or its failure, as fast as the client reads. When the call is aborted the reader is
  * closed at once and the call ends with the reason.
  */
 export async function writeAll<T>(
   call: StreamCall,
   messages: AsyncIterable<T>,
-  { signal, encode }: WriteOptions<T>,
+  { caller, encode }: WriteOptions<T>,
 ): Promise<void> {
-  const reader = readUntilAborted(messages, signal);
+  const reader = readUntilAborted(messages, caller);
   try {
     for (let count = 1; ; count++) {
       const step = await reader.next();
       if (step.done) break;
-      if (!writeReady(call, step.value, reader, encode)) await drained(call, signal);
+      if (!writeReady(call, step.value, reader, encode)) await drained(call, caller);
       else if (count % BURST === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     call.end();
@@ -64,15 +65,15 @@ export function fail(call: StreamCall, error: A2AError): void {
 }
 
 /** A full buffer: waits until it is empty or the call is over. grpc-js drops what is written to a cancelled call. */
-function drained(call: StreamCall, signal: AbortSignal): Promise<void> {
+function drained(call: StreamCall, caller: AbortState): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
       call.off("drain", settle);
-      signal.removeEventListener("abort", settle);
+      caller.removeEventListener("abort", settle);
       resolve();
     };
-    if (signal.aborted) settle();
+    if (caller.aborted) settle();
     call.on("drain", settle);
-    signal.addEventListener("abort", settle, { once: true });
+    caller.addEventListener("abort", settle);
   });
 }

@@ -39,7 +39,7 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
       addressTenant: address.tenant,
       queryVersion: queryVersionOf(request.target),
       parameters: parametersOf(request.headers),
-      caller: request,
+      caller: request.caller,
     });
     return answered.kind === "single" ? single(answered) : streamed(answered, request, traffic);
   }
@@ -54,7 +54,7 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
       return await sse(events, {
         headers,
         traffic,
-        signal: request.signal,
+        caller: request.caller,
         heartbeatMs,
         frame: (event) => ({ id: event.id, data: write(event) }),
         failure: (error) => ({ data: fail(error) }),

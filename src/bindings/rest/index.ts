@@ -57,14 +57,14 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
     deadline: Deadline | undefined,
   ): Promise<Call> {
     const message = await readMessage(match, request, { maxBytes, traffic });
-    if (deadline?.signal.aborted) throw endReason(deadline.signal);
+    if (deadline?.caller.aborted) throw endReason(deadline.caller);
     return new BoundCall({
       wire: "rest",
       method: match.method,
       request: message,
       parameters: parametersOf(request.headers),
       queryVersion: match.queryVersion,
-      caller: deadline ?? request,
+      caller: deadline?.caller ?? request.caller,
       traffic,
     });
   }
@@ -118,5 +118,5 @@ export function createRestBinding(options: RestBindingOptions): HttpBinding {
 
 function deadlineOf(request: HttpRequest): Deadline | undefined {
   const timeout = parametersOf(request.headers)("grpc-timeout");
-  return timeout === undefined ? undefined : createDeadline(request.signal, parseTimeout(timeout));
+  return timeout === undefined ? undefined : createDeadline(request.caller, parseTimeout(timeout));
 }

@@ -20,7 +20,7 @@ export function streamResponse(
     headers,
     traffic,
     heartbeatMs,
-    signal: request.signal,
+    caller: request.caller,
     frame: (event): SseFrame => ({ id: event.id, data: write(event) }),
     failure: (error): SseFrame => ({ event: "error", data: toRestBody(error) }),
   });

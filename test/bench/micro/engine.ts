@@ -9,6 +9,7 @@ import { buildCards } from "../../../src/core/cards.js";
 import type { Call, Dispatcher } from "../../../src/core/context.js";
 import { createEngine } from "../../../src/core/engine.js";
 import { createMemoryHub } from "../../../src/hub/memory.js";
+import { CallEnding } from "../../../src/protocol/ending.js";
 import { WireEvent } from "../../../src/protocol/event.js";
 import {
   A2AService,
@@ -53,6 +54,8 @@ function dispatcherOf(store: FullTaskStore): Dispatcher {
   return createEngine({ store, hub: createMemoryHub(), directory, onFault: () => {} }).dispatcher;
 }
 
+const caller = new CallEnding();
+
 function callOf(method: DescMethod, request: Message): Call {
   return {
     wire: "grpc",
@@ -60,7 +63,8 @@ function callOf(method: DescMethod, request: Message): Call {
     request,
     parameters: () => undefined,
     impliedVersion: "1.0",
-    signal: new AbortController().signal,
+    caller,
+    signal: caller.signal,
     traffic: { received: 0, sent: 0 },
   };
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createRpcEngine, type RpcAnswer, type RpcSingle } from "../../../src/bindings/jsonrpc/engine.js";
 import type { Call } from "../../../src/core/context.js";
 import { A2AError, ERRORS, invalidField } from "../../../src/errors.js";
+import { CallEnding } from "../../../src/protocol/ending.js";
 import { A2AService } from "../../../src/protocol/schema.js";
 import {
   eventsThen,
@@ -19,7 +20,7 @@ async function ask(
 ): Promise<RpcAnswer> {
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
-  return engine.answer({ source, traffic, caller: new AbortController(), parameters: () => undefined });
+  return engine.answer({ source, traffic, caller: new CallEnding(), parameters: () => undefined });
 }
 
 async function text(source: string | Uint8Array, dispatcher?: FakeDispatcher): Promise<string> {
@@ -257,7 +258,7 @@ it("passes on what the carrier knows, and counts bytes", async () => {
   const engine = createRpcEngine({ dispatcher });
   const traffic = { received: 0, sent: 0 };
   const known = {
-    caller: new AbortController(),
+    caller: new CallEnding(),
     parameters: () => "p",
     addressTenant: "acme",
     queryVersion: "1.0",

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type SseOptions, sse } from "../../../src/bindings/sse.js";
 import { A2AError } from "../../../src/errors.js";
+import { CallEnding } from "../../../src/protocol/ending.js";
 import type { WireEvent } from "../../../src/protocol/event.js";
 import { parseEvents } from "../../support/event-source.js";
 import { eventsThen, statusEvent } from "../../support/fake-dispatcher.js";
@@ -20,7 +21,7 @@ function options(changed: Partial<SseOptions> = {}): SseOptions {
   return {
     headers: {},
     traffic: { received: 0, sent: 0 },
-    signal: new AbortController().signal,
+    caller: new CallEnding(),
     heartbeatMs: HEARTBEAT_MS,
     frame: (event) => ({ id: event.id, data: event.json }),
     failure: (error) => ({ event: "error", data: error.reason }),
@@ -192,7 +193,7 @@ describe("a stream that the gateway interrupts", () => {
   it("before its first event is a plain error", async () => {
     const { events, returned } = scripted();
     const gateway = new AbortController();
-    const starting = sse(events, options({ signal: gateway.signal }));
+    const starting = sse(events, options({ caller: gateway.signal }));
     gateway.abort(deadline);
     await expect(starting).rejects.toBe(deadline);
     expect(returned()).toBe(1);
@@ -201,7 +202,7 @@ describe("a stream that the gateway interrupts", () => {
   it("says why, even when an event comes at the same time", async () => {
     const { events, give } = scripted();
     const gateway = new AbortController();
-    const starting = sse(events, options({ signal: gateway.signal }));
+    const starting = sse(events, options({ caller: gateway.signal }));
     await vi.advanceTimersByTimeAsync(HEARTBEAT_MS);
     const body = bodyOf(await starting);
     await body.next();
@@ -217,7 +218,7 @@ describe("a client that leaves", () => {
   it("while an event is awaited ends the reader and the body at once", async () => {
     const { events, give, returned } = scripted();
     const client = new AbortController();
-    const starting = sse(events, options({ signal: client.signal }));
+    const starting = sse(events, options({ caller: client.signal }));
     give(statusEvent(1));
     const body = bodyOf(await starting);
     await body.next();
@@ -230,7 +231,7 @@ describe("a client that leaves", () => {
   it("before the first event ends the reader", async () => {
     const { events, returned } = scripted();
     const client = new AbortController();
-    const starting = sse(events, options({ signal: client.signal }));
+    const starting = sse(events, options({ caller: client.signal }));
     client.abort();
     expect(await bodyText(await starting)).toBe("");
     expect(returned()).toBe(1);
@@ -238,7 +239,7 @@ describe("a client that leaves", () => {
 
   it("before the call even began ends the reader", async () => {
     const { events, returned } = scripted();
-    expect(await bodyText(await sse(events, options({ signal: AbortSignal.abort() })))).toBe("");
+    expect(await bodyText(await sse(events, options({ caller: AbortSignal.abort() })))).toBe("");
     expect(returned()).toBe(1);
   });
 
@@ -257,7 +258,7 @@ describe("a client that leaves", () => {
   it("leaves no listener behind when the stream ends by itself", async () => {
     const client = new AbortController();
     const removed = vi.spyOn(client.signal, "removeEventListener");
-    await bodyText(await sse(eventsThen([statusEvent(1)]), options({ signal: client.signal })));
+    await bodyText(await sse(eventsThen([statusEvent(1)]), options({ caller: client.signal })));
     expect(removed).toHaveBeenCalledOnce();
   });
 });

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { createRestBinding, type RestBindingOptions } from "../../../src/bindings/rest/index.js";
 import type { Call, Reply } from "../../../src/core/context.js";
 import { A2AError } from "../../../src/errors.js";
+import { CallEnding } from "../../../src/protocol/ending.js";
 import { ListTasksResponseSchema, TaskSchema } from "../../../src/protocol/schema.js";
 import { annotatedService } from "../../support/annotated-service.js";
 import { fakeDispatcher } from "../../support/fake-dispatcher.js";
@@ -241,10 +242,9 @@ describe("a call", () => {
       method: "GET",
       target: "/tasks/t1",
       httpVersion: 1 as const,
-      signal: AbortSignal.abort(),
+      caller: new CallEnding(),
     };
-    const signal = new AbortController().signal;
-    await binding({ ...request, signal, headers: { "content-length": "1000000000" }, body: () => body });
+    await binding({ ...request, headers: { "content-length": "1000000000" }, body: () => body });
     expect({ closed, read }).toEqual({ closed: true, read: false });
     expect(dispatcher.calls).toHaveLength(1);
   });
@@ -380,7 +380,7 @@ test("what is nobody's is left to others", () => {
   const request = {
     httpVersion: 1 as const,
     headers: {},
-    signal: new AbortController().signal,
+    caller: new CallEnding(),
     body: noBody,
   };
   for (const target of ["/", "/health", "/.well-known/agent-card.json", "/lf.a2a.v1.A2AService/GetTask"]) {

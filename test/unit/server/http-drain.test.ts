@@ -11,7 +11,7 @@ const { start, stopAll } = createHostStarter();
 afterEach(stopAll);
 
 /** A stream that goes on until its call is ended, and then says why, as the wires do. */
-const endless: HttpBinding = always(({ signal }) =>
+const endless: HttpBinding = always(({ caller: { signal } }) =>
   ok(
     (async function* () {
       yield "open;";

@@ -241,7 +241,7 @@ describe.each([1, 2] as const)("HTTP/%s", (version) => {
     const { client } = await start({
       bindings: [
         always((request) => {
-          signal = request.signal;
+          signal = request.caller.signal;
           return ok(body);
         }),
       ],
@@ -261,7 +261,7 @@ describe.each([1, 2] as const)("HTTP/%s", (version) => {
     const { client } = await start({
       bindings: [
         always((request) => {
-          signal = request.signal;
+          signal = request.caller.signal;
           return ok();
         }),
       ],
