@@ -1,7 +1,8 @@
 import { A2AError } from "../errors.js";
-import type { Hub } from "../hub/hub.js";
+import type { Hub, Listener, Subscription } from "../hub/hub.js";
 import { type AbortState, endReason } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
+import type { Place, Roster } from "../protocol/registry.js";
 import type { Scope, TaskStore } from "../stores/task-store.js";
 
 /** What readers find their logs with. */
@@ -14,9 +15,8 @@ export interface LogSource {
   readonly maxLag: number;
   /** Entries of a log that were committed a moment ago, as far as they are remembered. */
   recent(key: string): readonly Entry[];
-  /** Told when the reader begins to listen, and when it no longer does. */
-  entered(reader: LogReader): void;
-  left(reader: LogReader): void;
+  /** Those who listen. */
+  readonly readers: Roster<LogReader>;
 }
 
 /** One log. */
@@ -32,21 +32,20 @@ const PAGE = 64;
 const NOTHING: readonly Entry[] = [];
 const DONE = { done: true, value: undefined } as const;
 
+type Step = IteratorResult<Entry, undefined>;
+
 /**
- * Reads one log. What is there already comes without a promise, by `take`; one `next` at a time. A class, and no
- * generators inside one another: this is on the way of every event of every stream.
+ * Reads one log. What is there already comes without a promise, by `take`; one `next` at a time. A class that is called
+ * back, without generators or async functions: this is on the way of every event, and idle streams keep all of it.
  */
-export class LogReader implements AsyncIterableIterator<Entry, undefined> {
-  /** Name of the log in the hub. */
-  readonly key: string;
+export class LogReader implements AsyncIterableIterator<Entry, undefined>, Listener {
   readonly #source: LogSource;
-  readonly #scope: Scope;
-  readonly #taskId: string;
+  readonly #log: LogName;
   readonly #caller: AbortState;
   #seen: number;
   /** What is being read, and how far. */
   #page = NOTHING;
-  #place = 0;
+  #read = 0;
   /** What was heard since. */
   #live = NOTHING;
   /** Entries are not known that the store has. Nothing is known before the first look. */
@@ -55,20 +54,25 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
   #paging = false;
   #heardFirst = 0;
   #heardLast = 0;
-  #failure: A2AError | undefined;
-  #listening: Promise<void> | undefined;
-  #unsubscribe: (() => void) | undefined;
+  /** Waits for the hub or the store. */
+  #busy = false;
+  #failure: { readonly thrown: unknown } | undefined;
+  #place: Place | undefined;
+  #subscription: Subscription | undefined;
   #closed = false;
-  /** Goes on with a `next` that waits. */
-  #resume: (() => void) | undefined;
+  /** Settles a `next` that waits. */
+  #settle: ((step: Step | Promise<Step>) => void) | undefined;
 
-  constructor(source: LogSource, { scope, taskId, key }: LogName, after: number, caller: AbortState) {
+  constructor(source: LogSource, log: LogName, after: number, caller: AbortState) {
     this.#source = source;
-    this.#scope = scope;
-    this.#taskId = taskId;
-    this.key = key;
+    this.#log = log;
     this.#seen = after;
     this.#caller = caller;
+  }
+
+  /** Name of the log in the hub. */
+  get key(): string {
+    return this.#log.key;
   }
 
   [Symbol.asyncIterator](): this {
@@ -77,22 +81,21 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
 
   /** Begins to listen, unless it does already; `next` does so, too. Who has opened must read on, or return. */
   open(): void {
-    if (this.#listening !== undefined || this.#closed) return;
-    this.#source.entered(this);
+    if (this.#place !== undefined || this.#closed) return;
+    this.#place = this.#source.readers.add(this);
     this.#caller.addEventListener("abort", this);
-    this.#listening = this.#listen();
-    this.#listening.catch(() => undefined); // `next` hears of it
+    void this.#listen();
   }
 
   /** The next entry if it is there already. Throws as `next` rejects. */
   take(): Entry | undefined {
     for (;;) {
-      const entry = this.#page[this.#place];
+      const entry = this.#page[this.#read];
       if (entry === undefined) {
         if (!this.#turn()) return undefined;
         continue;
       }
-      this.#place += 1;
+      this.#read += 1;
       if (entry.seq <= this.#seen) continue;
       if (this.#lag() > this.#source.maxLag) throw this.#ended(tooSlow());
       this.#seen = entry.seq;
@@ -100,30 +103,23 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     }
   }
 
-  async next(): Promise<IteratorResult<Entry, undefined>> {
+  next(): Promise<Step> {
     this.open();
-    try {
-      await this.#listening;
-      for (;;) {
-        const entry = this.take();
-        if (entry !== undefined) return { done: false, value: entry };
-        if (this.#closed) return DONE;
-        await (this.#missed || this.#paging ? this.#look() : this.#stirred());
-      }
-    } catch (thrown) {
-      this.#close();
-      throw thrown;
-    }
+    return new Promise((settle) => {
+      this.#settle = settle;
+      this.#goOn();
+    });
   }
 
   /** Also ends a `next` that waits. */
-  async return(): Promise<IteratorResult<Entry, undefined>> {
+  async return(): Promise<Step> {
     this.#close();
     return DONE;
   }
 
   /** For the hub, and for who knows that the log is not what it was. */
   wake(entries?: readonly Entry[]): void {
+    if (this.#closed) return;
     this.#heardFirst ||= entries?.[0]?.seq ?? 0;
     this.#heardLast = Math.max(this.#heardLast, entries?.at(-1)?.seq ?? 0);
     if (entries === undefined || this.#live.length + entries.length > this.#source.bufferEntries) {
@@ -132,65 +128,101 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     } else if (!this.#missed) {
       this.#live = this.#live.length === 0 ? entries : [...this.#live, ...entries];
     }
-    this.#stir();
+    this.#goOn();
   }
 
   fail(error: A2AError): void {
-    this.#failure = error;
-    this.#stir();
+    this.#failure = { thrown: error };
+    this.#goOn();
   }
 
   /** The call was aborted. */
   handleEvent(): void {
-    this.#stir();
+    this.#goOn();
+  }
+
+  /** Answers a `next` that waits, if there is something to say, and looks for it where it may be. */
+  #goOn(): void {
+    const settle = this.#settle;
+    if (settle === undefined || (this.#busy && !this.#closed)) return;
+    this.#settle = undefined; // closing comes here again
+    let step: Step | Promise<Step> | undefined;
+    try {
+      const entry = this.take();
+      if (entry !== undefined) step = { done: false, value: entry };
+      else if (this.#closed) step = DONE;
+    } catch (thrown) {
+      step = Promise.reject(thrown);
+    }
+    if (step !== undefined) {
+      settle(step);
+      return;
+    }
+    this.#settle = settle;
+    if (this.#missed || this.#paging) void this.#look();
   }
 
   async #listen(): Promise<void> {
     const { hub, bufferEntries } = this.#source;
-    const unsubscribe = await hub.subscribe(this.key, (entries) => this.wake(entries));
-    if (this.#closed) return unsubscribe();
-    this.#unsubscribe = unsubscribe;
+    this.#busy = true;
+    try {
+      const subscription = await hub.subscribe(this.key, this);
+      if (this.#closed) {
+        subscription.close();
+        return;
+      }
+      this.#subscription = subscription;
+    } catch (thrown) {
+      this.#failed(thrown);
+      return;
+    }
     const entries = this.#source.recent(this.key);
     const first = entries[0];
     if (first !== undefined && first.seq <= this.#seen + 1 && entries.length <= bufferEntries) {
       this.#missed = false;
       this.#live = entries;
     }
+    this.#busy = false;
+    this.#goOn();
+  }
+
+  #failed(thrown: unknown): void {
+    this.#busy = false;
+    this.#failure ??= { thrown };
+    this.#goOn();
   }
 
   /** Goes on to what was heard meanwhile; false when there is nothing, or something before it. */
   #turn(): boolean {
-    if (this.#failure !== undefined) throw this.#ended(this.#failure);
+    if (this.#failure !== undefined && !this.#closed) throw this.#ended(this.#failure.thrown);
     if (!this.#closed && this.#caller.aborted) throw this.#ended(endReason(this.#caller));
     this.#page = NOTHING;
-    this.#place = 0;
+    this.#read = 0;
     if (this.#missed || this.#paging || this.#live.length === 0) return false;
     this.#page = this.#live;
     this.#live = NOTHING;
     return true;
   }
 
-  #stirred(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
-  }
-
-  #stir(): void {
-    this.#resume?.();
-    this.#resume = undefined;
-  }
-
   /** A page from the store. At first the entry before it is read too: without that, the task is gone. */
   async #look(): Promise<void> {
     const after = this.#paging ? this.#seen : Math.max(this.#seen - 1, 0);
     if (!this.#paging) this.#missed = false;
-    const page = await this.#source.store.entries(this.#scope, this.#taskId, after, PAGE);
-    if (page.length === 0 && after < this.#seen) {
-      throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId: this.#taskId } });
+    this.#busy = true;
+    try {
+      const { scope, taskId } = this.#log;
+      const page = await this.#source.store.entries(scope, taskId, after, PAGE);
+      if (page.length === 0 && after < this.#seen) {
+        throw new A2AError("TASK_NOT_FOUND", { metadata: { taskId } });
+      }
+      this.#paging = page.length === PAGE;
+      if (!this.#closed) this.#page = page;
+    } catch (thrown) {
+      this.#failed(thrown);
+      return;
     }
-    this.#paging = page.length === PAGE;
-    if (!this.#closed) this.#page = page;
+    this.#busy = false;
+    this.#goOn();
   }
 
   /** How far this reader is behind, in entries that came since it is here. */
@@ -208,11 +240,11 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined> {
     this.#closed = true;
     this.#page = NOTHING;
     this.#live = NOTHING;
-    this.#stir();
-    if (this.#listening === undefined) return;
+    this.#goOn();
+    if (this.#place === undefined) return;
     this.#caller.removeEventListener("abort", this);
-    this.#unsubscribe?.();
-    this.#source.left(this);
+    this.#subscription?.close();
+    this.#source.readers.remove(this.#place);
   }
 }
 

@@ -2,9 +2,9 @@ import type { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import type { AbortState } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
-import { Registry } from "../protocol/registry.js";
+import { Roster } from "../protocol/registry.js";
 import type { CommitResult, Scope, TaskStore, TaskWrite } from "../stores/task-store.js";
-import { LogReader, type LogSource } from "./log-reader.js";
+import { type LogName, LogReader, type LogSource } from "./log-reader.js";
 
 /** The logs of all tasks: durable first, then visible. */
 export interface Log {
@@ -16,7 +16,7 @@ export interface Log {
    * the task, with TASK_NOT_FOUND when the task is gone, and with RESOURCE_EXHAUSTED when the writer has gone
    * more than `maxLag` entries further since the reader came and the reader is that far behind.
    */
-  read(scope: Scope, taskId: string, after: number, caller: AbortState): LogReader;
+  read(log: LogName, after: number, caller: AbortState): LogReader;
   /** Ends the task's readers here with an error: its writer can write no more. */
   fail(scope: Scope, taskId: string, error: A2AError): void;
   /** Makes all readers look into the store again: tasks were deleted. Resolves when every reader was told. */
@@ -39,13 +39,17 @@ export function logKey(scope: Scope, taskId: string): string {
   return `${scope.tenant}\0${scope.owner}\0${taskId}`;
 }
 
+/** A task's log. A run is one, too. */
+export function logOf(scope: Scope, taskId: string): LogName {
+  return { scope, taskId, key: logKey(scope, taskId) };
+}
+
 /** Readers that look into the store at once; others get their turn in between. */
 const RECHECKED_AT_ONCE = 64;
 
 export function createLog(options: LogOptions): Log {
   const { store, hub, bufferEntries = 256, maxLag = 100_000 } = options;
-  const readers = new Registry<string, Set<LogReader>>();
-  let count = 0;
+  const readers = new Roster<LogReader>();
   /** The last commit of each log in this turn of the event loop: who comes for it now need not look into the store. */
   let recent = new Map<string, readonly Entry[]>();
 
@@ -55,17 +59,7 @@ export function createLog(options: LogOptions): Log {
     bufferEntries,
     maxLag,
     recent: (key) => recent.get(key) ?? [],
-    entered(reader) {
-      const set = readers.get(reader.key) ?? new Set();
-      readers.set(reader.key, set.add(reader));
-      count += 1;
-    },
-    left(reader) {
-      const set = readers.get(reader.key);
-      set?.delete(reader);
-      if (set?.size === 0) readers.delete(reader.key);
-      count -= 1;
-    },
+    readers,
   };
 
   /** A new map rather than `clear`, for the reason that registries are for. */
@@ -88,21 +82,20 @@ export function createLog(options: LogOptions): Log {
       }
       return result;
     },
-    read(scope, taskId, after, caller) {
-      return new LogReader(source, { scope, taskId, key: logKey(scope, taskId) }, after, caller);
-    },
+    read: (log, after, caller) => new LogReader(source, log, after, caller),
     fail(scope, taskId, error) {
-      for (const reader of readers.get(logKey(scope, taskId)) ?? []) reader.fail(error);
+      const key = logKey(scope, taskId);
+      for (const reader of readers.members()) if (reader.key === key) reader.fail(error);
     },
     async recheck() {
       forget();
       let told = 0;
-      for (const reader of readers.values().flatMap((set) => [...set])) {
+      for (const reader of readers.members()) {
         reader.wake();
         told += 1;
         if (told % RECHECKED_AT_ONCE === 0) await new Promise(setImmediate);
       }
     },
-    readerCount: () => count,
+    readerCount: () => readers.size,
   };
 }

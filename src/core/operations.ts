@@ -20,14 +20,7 @@ import type { Log } from "./log.js";
 import type { Run } from "./run.js";
 import type { Sender } from "./send.js";
 import { stateOf } from "./stamp.js";
-import {
-  type EventStream,
-  eventsOf,
-  formatEventId,
-  isTerminal,
-  type Subscriber,
-  taskEvent,
-} from "./subscribe.js";
+import { type EventStream, eventsOf, formatEventId, type Subscriber, taskEvent } from "./subscribe.js";
 
 /** What an agent's card must offer before an operation may run (specification 3.3.4). */
 export type Capability = "streaming" | "pushNotifications" | "extendedAgentCard";
@@ -99,8 +92,8 @@ export function createOperations(options: OperationsOptions): Operations {
     from: Snapshot,
   ): AsyncIterable<WireEvent> {
     if (phaseOf(stateOf(from.task)) === "terminal" || run.endsAt(from.seq)) return only(first);
-    const entries = log.read(context.scope, run.taskId, from.seq, context.caller);
-    return eventsOf([first], entries, (entry) => run.endsAt(entry.seq) || isTerminal(entry));
+    const entries = log.read(run, from.seq, context.caller);
+    return eventsOf([first], entries, { run });
   }
 
   return {

@@ -11,12 +11,14 @@ import {
 } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { MessageKey, Scope, Snapshot } from "../stores/task-store.js";
-import { within } from "./async.js";
+import { createDeferred, type Deferred, within } from "./async.js";
 import type { Inbox } from "./inbox.js";
 import { outcomeEvent, progressEvent, type Stamp, statusUpdate, userMessage } from "./stamp.js";
 import type { TaskWriter } from "./writer.js";
 
 export interface RunOptions {
+  /** Name of the task's log in the hub. */
+  readonly key: string;
   readonly scope: Scope;
   readonly entry: AgentEntry;
   readonly stamp: Stamp;
@@ -45,15 +47,19 @@ export interface Fault {
  * because every turn makes one: as an object of functions it would take four times the memory.
  */
 export class Run {
+  readonly key: string;
   readonly scope: Scope;
-  readonly taskId: string;
-  readonly contextId: string;
   readonly entry: AgentEntry;
-  /** Resolves when the last entry of the run is durable, or nothing more can be written. Never rejects. */
-  readonly ended: Promise<void>;
-  readonly #options: RunOptions;
+  readonly #stamp: Stamp;
+  readonly #writer: TaskWriter;
+  readonly #inbox: Inbox;
+  readonly #controller: AbortController;
+  readonly #onFault: RunOptions["onFault"];
+  readonly #onEnd: RunOptions["onEnd"];
   readonly #openedSeq: number;
-  #resolveEnded!: () => void;
+  #over = false;
+  /** Of those who wait for the end: most runs have nobody who does. */
+  #ended: Deferred<void> | undefined;
   #finalSeq: number | undefined;
   #closed = false;
   /** Why the agent was told to stop: what the signal says, which takes a microsecond to ask. */
@@ -63,26 +69,42 @@ export class Run {
   /** Starts working: what opens the turn has been appended to the writer already. */
   constructor(options: RunOptions) {
     const { writer, stamp } = options;
-    this.#options = options;
+    this.key = options.key;
     this.scope = options.scope;
     this.entry = options.entry;
-    this.taskId = stamp.taskId;
-    this.contextId = stamp.contextId;
-    this.ended = new Promise((resolve) => {
-      this.#resolveEnded = resolve;
-    });
+    this.#stamp = stamp;
+    this.#writer = writer;
+    this.#inbox = options.inbox;
+    this.#controller = options.controller;
+    this.#onFault = options.onFault;
+    this.#onEnd = options.onEnd;
     this.#openedSeq = writer.seq;
-    writer.onFailure(() => this.#lose());
-    void this.#perform();
+    writer.belongTo(this);
+    Promise.resolve(options.answer).then((answer) => this.#answered(answer), this.#threw);
+  }
+
+  get taskId(): string {
+    return this.#stamp.taskId;
+  }
+
+  get contextId(): string {
+    return this.#stamp.contextId;
   }
 
   get state(): TaskState {
-    return this.#options.writer.state;
+    return this.#writer.state;
   }
 
   /** True once what opened the run is durable. */
   get begun(): boolean {
-    return this.#options.writer.durableSeq >= this.#openedSeq;
+    return this.#writer.durableSeq >= this.#openedSeq;
+  }
+
+  /** Resolves when the last entry of the run is durable, or nothing more can be written. Never rejects. */
+  get ended(): Promise<void> {
+    if (this.#over) return Promise.resolve();
+    this.#ended ??= createDeferred();
+    return this.#ended.promise;
   }
 
   /** True once the last entry was written and only its commit is awaited. */
@@ -97,20 +119,20 @@ export class Run {
 
   /** The task at its first interrupted or terminal status in this run, or after `afterSeq`, if that is durable. */
   settledTask(afterSeq = this.#openedSeq): Task | undefined {
-    return this.#options.writer.settledTask(afterSeq);
+    return this.#writer.settledTask(afterSeq);
   }
 
   /** Resolves with `settledTask` as soon as there is one. */
   settled(afterSeq = this.#openedSeq): Promise<Task> {
-    return this.#options.writer.settled(afterSeq);
+    return this.#writer.settled(afterSeq);
   }
 
   /** Gives a message to the running turn; resolves with the task that holds it, durable. Only while the task waits for authorisation. */
   async deliver(message: Message, messageKey?: MessageKey): Promise<Snapshot> {
-    const { writer, stamp, inbox } = this.#options;
+    const writer = this.#writer;
     let snapshot!: Snapshot;
-    await inbox.push(message, () => {
-      void writer.append(userMessage(stamp, message), messageKey);
+    await this.#inbox.push(message, () => {
+      void writer.append(userMessage(this.#stamp, message), messageKey);
       snapshot = writer.snapshot();
       return writer.durable();
     });
@@ -127,54 +149,84 @@ export class Run {
     return this.#stop(new TurnStopped("shutdown"), graceMs);
   }
 
-  async #perform(): Promise<void> {
-    let last: StreamResponse | undefined;
-    try {
-      const answer = await this.#options.answer;
-      last = this.#ifCancelled(
-        answer?.kind === "task" ? await this.#follow(answer.work) : this.#direct(answer),
-      );
-    } catch (thrown) {
-      last = this.#endOfThrow(thrown);
-    }
-    this.#finish(last);
+  /** Why nothing more can be recorded. */
+  get failure(): A2AError | undefined {
+    return this.#writer.failure;
   }
+
+  #answered(answer: Answer): void {
+    if (answer?.kind === "task") {
+      this.#work = answer.work;
+      this.#pull();
+    } else this.#finishWith(() => this.#ifCancelled(this.#direct(answer)));
+  }
+
+  readonly #threw = (thrown: unknown): void => {
+    this.#abandon();
+    this.#finish(this.#endOfThrow(thrown));
+  };
 
   /** A message that came when there was a task already completes it. */
   #direct(answer: Exclude<Answer, { kind: "task" }> | undefined): StreamResponse {
-    const { stamp, writer } = this.#options;
     if (answer?.kind === "message")
-      return outcomeEvent(stamp, writer.state, { ...answer, state: TaskState.COMPLETED });
+      return outcomeEvent(this.#stamp, this.state, { ...answer, state: TaskState.COMPLETED });
     throw new A2AError("INVALID_AGENT_RESPONSE", { text: "The agent gave no answer." });
   }
 
-  /** Records what the agent reports until its turn ends, or the run has ended without it. */
-  async #follow(work: AsyncGenerator<Progress, Outcome>): Promise<StreamResponse> {
-    const { stamp, writer } = this.#options;
-    this.#work = work;
-    try {
-      while (!this.#closed) {
-        const step = await work.next();
-        if (step.done) {
-          this.#work = undefined; // it ended by itself
-          return outcomeEvent(stamp, writer.state, step.value);
-        }
-        if (this.#closed) break;
-        const room = writer.append(progressEvent(stamp, writer.state, step.value));
-        if (room !== undefined) await room;
-      }
-      return statusUpdate(stamp, TaskState.CANCELED);
-    } finally {
+  /** Asks the agent what it reports next, until its turn ends or the run has ended without it. */
+  readonly #pull = (): void => {
+    if (this.#closed) {
       this.#abandon();
+      return;
     }
+    try {
+      const next = this.#work?.next() as Promise<IteratorResult<Progress, Outcome>>;
+      Promise.resolve(next).then(this.#reported, this.#threw); // an author's own generator may not give promises
+    } catch (thrown) {
+      this.#threw(thrown);
+    }
+  };
+
+  readonly #reported = (step: IteratorResult<Progress, Outcome>): void => {
+    this.#finishWith(() => this.#record(step));
+  };
+
+  /** Records progress and asks on; returns the last entry when the turn has ended. */
+  #record(step: IteratorResult<Progress, Outcome>): StreamResponse | undefined {
+    const stamp = this.#stamp;
+    const writer = this.#writer;
+    if (step.done) {
+      this.#work = undefined; // it ended by itself
+      return this.#ifCancelled(outcomeEvent(stamp, writer.state, step.value));
+    }
+    if (this.#closed) {
+      this.#abandon();
+      return undefined;
+    }
+    const room = writer.append(progressEvent(stamp, writer.state, step.value));
+    if (room === undefined) this.#pull();
+    else room.then(this.#pull, this.#threw);
+    return undefined;
+  }
+
+  /** Ends the run with what `last` gives, if it gives something, or throws. */
+  #finishWith(last: () => StreamResponse | undefined): void {
+    let response: StreamResponse | undefined;
+    try {
+      response = last();
+    } catch (thrown) {
+      this.#threw(thrown);
+      return;
+    }
+    if (response !== undefined) this.#finish(response);
   }
 
   /** The last entry of the run. What comes after it is dropped. */
   #finish(response: StreamResponse | undefined): void {
     if (this.#closed) return;
-    const { writer, inbox } = this.#options;
+    const writer = this.#writer;
     this.#closed = true;
-    inbox.end();
+    this.#inbox.end();
     if (response !== undefined && writer.failure === undefined) {
       this.#finalSeq = writer.seq + 1;
       void writer.append(response);
@@ -183,16 +235,16 @@ export class Run {
   }
 
   async #end(): Promise<void> {
-    const { writer, onEnd } = this.#options;
     try {
-      await writer.durable();
+      await this.#writer.durable();
     } catch {
       // Whoever ends the run asks the writer why.
     }
     try {
-      onEnd(this);
+      this.#onEnd(this);
     } finally {
-      this.#resolveEnded();
+      this.#over = true;
+      this.#ended?.resolve();
     }
   }
 
@@ -202,7 +254,7 @@ export class Run {
   }
 
   /** Nothing can be recorded any more: the agent is stopped, and the run ends without a word. */
-  #lose(): void {
+  writerFailed(): void {
     if (this.#closed) return;
     this.#tell(new TurnStopped("lost"));
     this.#finish(undefined);
@@ -211,16 +263,28 @@ export class Run {
 
   /** A stopped agent usually throws its signal's reason; that is no fault of its own. */
   #endOfThrow(thrown: unknown): StreamResponse | undefined {
-    const { writer, stamp } = this.#options;
-    if (writer.failure !== undefined) return undefined;
+    if (this.failure !== undefined) return undefined;
     if (this.#stopped !== undefined) return this.#endOfStop(this.#stopped);
-    return statusUpdate(stamp, TaskState.FAILED, ...failureParts(this.#options, this.taskId, thrown));
+    return statusUpdate(this.#stamp, TaskState.FAILED, ...this.#report(thrown));
+  }
+
+  /** Reports a fault; returns parts and metadata of the FAILED status: an agent's own A2AError speaks for itself, anything else is hidden behind an id. */
+  #report(thrown: unknown): [Part[], JsonObject?] {
+    const { tenant } = this.scope;
+    const { taskId } = this;
+    if (thrown instanceof A2AError && thrown.errorId === undefined) {
+      this.#onFault({ tenant, taskId, errorId: "", cause: thrown });
+      return [[textPart(thrown.message)]];
+    }
+    const { errorId = "", cause } = A2AError.from(thrown);
+    this.#onFault({ tenant, taskId, errorId, cause });
+    return [[textPart("The agent failed.")], { errorId }];
   }
 
   #endOfStop(reason: TurnStopped): StreamResponse | undefined {
-    const { stamp, entry } = this.#options;
+    const stamp = this.#stamp;
     if (reason.why === "cancel") return statusUpdate(stamp, TaskState.CANCELED);
-    if (entry.agent.resume !== undefined) return undefined;
+    if (this.entry.agent.resume !== undefined) return undefined;
     return statusUpdate(stamp, TaskState.FAILED, [
       textPart("The gateway was stopped while this task was running."),
     ]);
@@ -228,17 +292,16 @@ export class Run {
 
   /** An agent that is told to stop and answers that it waits for input would keep the task alive. */
   #ifCancelled(response: StreamResponse): StreamResponse {
-    const { stamp } = this.#options;
     if (this.#stopped?.why !== "cancel" || response.payload.case !== "statusUpdate") return response;
     const state = response.payload.value.status?.state ?? TaskState.UNSPECIFIED;
-    return phaseOf(state) === "terminal" ? response : statusUpdate(stamp, TaskState.CANCELED);
+    return phaseOf(state) === "terminal" ? response : statusUpdate(this.#stamp, TaskState.CANCELED);
   }
 
   /** The first reason counts. */
   #tell(reason: TurnStopped): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
-    this.#options.controller.abort(reason);
+    this.#controller.abort(reason);
   }
 
   async #stop(reason: TurnStopped, graceMs: number): Promise<void> {
@@ -259,17 +322,6 @@ async function closeWork(work: AsyncGenerator<Progress, Outcome>): Promise<void>
   } catch {
     // How an agent ends that nobody follows any more is no news.
   }
-}
-
-/** Parts and metadata of the FAILED status: an agent's own A2AError speaks for itself, anything else is hidden behind an id. */
-function failureParts(options: RunOptions, taskId: string, thrown: unknown): [Part[], JsonObject?] {
-  if (thrown instanceof A2AError && thrown.errorId === undefined) {
-    options.onFault({ tenant: options.scope.tenant, taskId, errorId: "", cause: thrown });
-    return [[textPart(thrown.message)]];
-  }
-  const { errorId = "", cause } = A2AError.from(thrown);
-  options.onFault({ tenant: options.scope.tenant, taskId, errorId, cause });
-  return [[textPart("The agent failed.")], { errorId }];
 }
 
 /** A part of plain text. */

@@ -126,6 +126,7 @@ export function createRuns(options: RunsOptions): Runs {
     const { request, scope, stamp, context, inbox, controller } = prepared;
     const key = logKey(scope, stamp.taskId);
     const run = new Run({
+      key,
       scope,
       entry: request.entry,
       stamp,
@@ -134,15 +135,17 @@ export function createRuns(options: RunsOptions): Runs {
       controller,
       answer,
       onFault,
-      onEnd: () => {
-        runs.delete(key);
-        leaveContext(context);
-        if (writer.failure !== undefined) lose(run, writer.failure);
-      },
+      onEnd,
     });
     enterContext(context);
     runs.set(key, run);
     return { kind: "run", run, opened: writer.durableSnapshot() };
+  }
+
+  function onEnd(run: Run): void {
+    runs.delete(run.key);
+    leaveContext(logKey(run.scope, run.contextId));
+    if (run.failure !== undefined) lose(run, run.failure);
   }
 
   /** A run whose log another writer has, or nobody any more, is over; one that the store let down is mended. */

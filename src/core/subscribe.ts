@@ -6,8 +6,9 @@ import type { SubscribeToTaskRequest, Task } from "../protocol/schema.js";
 import { phaseOf } from "../protocol/task.js";
 import type { Snapshot, TaskStore } from "../stores/task-store.js";
 import type { CallContext } from "./context.js";
-import type { Log } from "./log.js";
+import { type Log, logOf } from "./log.js";
 import type { LogReader } from "./log-reader.js";
+import type { Run } from "./run.js";
 import { stateOf } from "./stamp.js";
 
 /** A stream before its binding reads it. */
@@ -41,26 +42,26 @@ export function taskEvent(task: Task, number: number): WireEvent {
   return WireEvent.of(response, number);
 }
 
-/** The wire events among entries, up to and with the one that `ends`; of those in the log only what comes after number `seen`. */
+/** The wire events among entries, up to and with the one that ends the task, or else the run; of those in the log only what comes after number `seen`. */
 export function eventsOf(
   lead: readonly WireEvent[],
   entries: LogReader,
-  ends: (entry: Entry) => boolean,
-  seen = 0,
+  { seen = 0, run }: { readonly seen?: number; readonly run?: Run } = {},
 ): EventReader {
-  return new EventReader(lead, entries, ends, seen);
+  return new EventReader(lead, entries, seen, run);
 }
 
 type Step = IteratorResult<WireEvent, undefined>;
 
 const DONE = { done: true, value: undefined } as const;
+const NO_EVENTS: readonly WireEvent[] = [];
 
 /** No generator: each would cost every event a promise or two. */
 export class EventReader implements EventIterator {
   #lead: readonly WireEvent[];
   readonly #entries: LogReader;
-  readonly #ends: (entry: Entry) => boolean;
   readonly #seen: number;
+  readonly #run: Run | undefined;
   #over = false;
   readonly #arrived = (step: IteratorResult<Entry, undefined>): Promise<Step> | Step => {
     if (step.done) return DONE;
@@ -68,11 +69,11 @@ export class EventReader implements EventIterator {
     return event === undefined ? this.next() : { done: false, value: event };
   };
 
-  constructor(lead: readonly WireEvent[], entries: LogReader, ends: (entry: Entry) => boolean, seen: number) {
+  constructor(lead: readonly WireEvent[], entries: LogReader, seen: number, run: Run | undefined) {
     this.#lead = lead;
     this.#entries = entries;
-    this.#ends = ends;
     this.#seen = seen;
+    this.#run = run;
   }
 
   [Symbol.asyncIterator](): this {
@@ -87,7 +88,7 @@ export class EventReader implements EventIterator {
   }
 
   async return(): Promise<Step> {
-    this.#lead = [];
+    this.#lead = NO_EVENTS;
     this.#end();
     return DONE;
   }
@@ -96,7 +97,7 @@ export class EventReader implements EventIterator {
   #leading(): WireEvent | undefined {
     const [event, ...rest] = this.#lead;
     if (event === undefined) return undefined;
-    this.#lead = rest;
+    this.#lead = rest.length === 0 ? NO_EVENTS : rest;
     this.#entries.open();
     return event;
   }
@@ -115,7 +116,7 @@ export class EventReader implements EventIterator {
 
   #eventOf(entry: Entry): WireEvent | undefined {
     if (entry.event.number <= this.#seen) return undefined;
-    if (this.#ends(entry)) this.#end();
+    if (this.#run?.endsAt(entry.seq) || isTerminal(entry)) this.#end();
     return entry.event;
   }
 
@@ -126,7 +127,7 @@ export class EventReader implements EventIterator {
 }
 
 /** True for the event after which nothing follows. */
-export function isTerminal(entry: Entry): boolean {
+function isTerminal(entry: Entry): boolean {
   const { payload } = entry.event.response;
   return payload.case === "statusUpdate" && payload.value.status !== undefined
     ? phaseOf(payload.value.status.state) === "terminal"
@@ -140,9 +141,9 @@ export function createSubscriber(options: { readonly store: TaskStore; readonly 
   /** The Task as it is now, then what happens. */
   function ordinary(context: CallContext, snapshot: Snapshot): EventStream {
     const { task, seq, number } = snapshot;
-    const entries = log.read(context.scope, task.id, seq, context.caller);
+    const entries = log.read(logOf(context.scope, task.id), seq, context.caller);
     return {
-      events: eventsOf([taskEvent(task, number)], entries, isTerminal),
+      events: eventsOf([taskEvent(task, number)], entries),
       firstId: formatEventId(task.id, number),
     };
   }
@@ -150,9 +151,9 @@ export function createSubscriber(options: { readonly store: TaskStore; readonly 
   /** What came after event `seen`, in place of the leading Task. A log's n-th event never stands before its n-th entry. */
   function resumed(context: CallContext, snapshot: Snapshot, seen: number): EventStream {
     const { task } = snapshot;
-    const entries = log.read(context.scope, task.id, seen, context.caller);
+    const entries = log.read(logOf(context.scope, task.id), seen, context.caller);
     return {
-      events: eventsOf([], entries, isTerminal, seen),
+      events: eventsOf(NO_EVENTS, entries, { seen }),
       firstId: formatEventId(task.id, seen + 1),
     };
   }

@@ -19,6 +19,13 @@ export interface TaskWriterOptions {
   readonly snapshotTail?: number;
 }
 
+const NONE: readonly never[] = [];
+
+/** Who has to stop when nothing more can be written. */
+export interface WriterOwner {
+  writerFailed(): void;
+}
+
 /** Entries that go into one commit; only the first may have a message key. */
 interface Batch {
   readonly entries: Entry[];
@@ -52,11 +59,12 @@ export class TaskWriter {
   readonly #snapshotTail: number;
   readonly #fold: TaskFold;
   readonly #startSeq: number;
-  readonly #settlements: Settlement[] = [];
+  // Lists that are mostly empty: each would keep the room that it once needed, so they are made anew.
+  #settlements: readonly Settlement[] = NONE;
   #lastSettlement: Settlement | undefined;
-  #forStatus: Waiter<Task>[] = [];
-  #forRoom: Waiter<void>[] = [];
-  #batches: Batch[] = [];
+  #forStatus: readonly Waiter<Task>[] = NONE;
+  #forRoom: readonly Waiter<void>[] = NONE;
+  #batches: readonly Batch[] = NONE;
   #seq: number;
   #number: number;
   #durableSeq: number;
@@ -64,7 +72,7 @@ export class TaskWriter {
   #flushing = false;
   #begun = false;
   #failure: A2AError | undefined;
-  #onFailure: ((failure: A2AError) => void) | undefined;
+  #owner: WriterOwner | undefined;
 
   constructor({ log, scope, taskId, from, ahead = 64, snapshotTail = 256 }: TaskWriterOptions) {
     this.#log = log;
@@ -120,7 +128,7 @@ export class TaskWriter {
     batch.entries.push({ seq: this.#seq, event });
     if (this.#fold.state !== before) batch.stateChanged = true;
     if (response.payload.case === "statusUpdate" && phaseOf(this.#fold.state) !== "open") {
-      this.#settlements.push({ seq: this.#seq, task: this.#fold.task() });
+      this.#settlements = this.#settlements.concat([{ seq: this.#seq, task: this.#fold.task() }]);
     }
     if (!this.#flushing) void this.#flush();
     const least = this.#seq - this.#ahead;
@@ -151,13 +159,13 @@ export class TaskWriter {
     if (task !== undefined) return Promise.resolve(task);
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const deferred = createDeferred<Task>();
-    this.#forStatus.push({ seq: afterSeq, deferred });
+    this.#forStatus = this.#forStatus.concat([{ seq: afterSeq, deferred }]);
     return deferred.promise;
   }
 
-  /** Tells one listener, once, that nothing more can be written; never before the task that appends has ended. */
-  onFailure(listener: (failure: A2AError) => void): void {
-    this.#onFailure = listener;
+  /** Tells one owner, once, that nothing more can be written; never before the task that appends has ended. */
+  belongTo(owner: WriterOwner): void {
+    this.#owner = owner;
   }
 
   /** A message key opens a batch, since a commit has one. */
@@ -166,7 +174,7 @@ export class TaskWriter {
     if (open !== undefined && messageKey === undefined) return open;
     if (open !== undefined) open.task = this.#fold.task();
     const batch: Batch = { entries: [], messageKey, stateChanged: false, task: undefined };
-    this.#batches.push(batch);
+    this.#batches = this.#batches.concat([batch]);
     return batch;
   }
 
@@ -180,9 +188,10 @@ export class TaskWriter {
     await new Promise<void>(this.#begun ? setImmediate : process.nextTick);
     this.#begun = true;
     try {
-      for (let batch = this.#batches.shift(); batch !== undefined; batch = this.#batches.shift())
+      for (let [batch] = this.#batches; batch !== undefined; [batch] = this.#batches) {
+        this.#batches = this.#batches.length === 1 ? NONE : this.#batches.slice(1);
         await this.#commit(batch);
-      this.#batches = []; // an array keeps the room that it once needed
+      }
     } catch (thrown) {
       this.#fail(A2AError.from(thrown));
     } finally {
@@ -212,9 +221,10 @@ export class TaskWriter {
   }
 
   #settle(): void {
-    const settlements = this.#settlements;
-    while (settlements[0] !== undefined && settlements[0].seq <= this.#durableSeq) {
-      const settlement = settlements.shift() as Settlement;
+    for (;;) {
+      const [settlement] = this.#settlements;
+      if (settlement === undefined || settlement.seq > this.#durableSeq) return;
+      this.#settlements = this.#settlements.length === 1 ? NONE : this.#settlements.slice(1);
       this.#lastSettlement = settlement;
       this.#forStatus = released(this.#forStatus, ({ seq }) => seq < settlement.seq, settlement.task);
     }
@@ -224,31 +234,32 @@ export class TaskWriter {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     if (seq <= this.#durableSeq) return Promise.resolve();
     const deferred = createDeferred<void>();
-    this.#forRoom.push({ seq, deferred });
+    this.#forRoom = this.#forRoom.concat([{ seq, deferred }]);
     return deferred.promise;
   }
 
   #fail(error: A2AError): void {
     this.#failure = error;
-    this.#batches = [];
-    for (const { deferred } of this.#forStatus.splice(0)) deferred.reject(error);
-    for (const { deferred } of this.#forRoom.splice(0)) deferred.reject(error);
-    this.#onFailure?.(error);
+    const waiting = [...this.#forStatus, ...this.#forRoom];
+    this.#batches = this.#forStatus = this.#forRoom = NONE;
+    for (const { deferred } of waiting) deferred.reject(error);
+    this.#owner?.writerFailed();
   }
 }
 
 /** Resolves those that are due; returns the others. */
 function released<Result>(
-  waiters: Waiter<Result>[],
+  waiters: readonly Waiter<Result>[],
   isDue: (waiter: Waiter<Result>) => boolean,
   result: Result,
-): Waiter<Result>[] {
+): readonly Waiter<Result>[] {
   if (waiters.length === 0) return waiters;
-  return waiters.filter((waiter) => {
+  const others = waiters.filter((waiter) => {
     if (!isDue(waiter)) return true;
     waiter.deferred.resolve(result);
     return false;
   });
+  return others.length === 0 ? NONE : others;
 }
 
 /** Whoever wrote before is the only writer, so the log can only have been deleted. */

@@ -1,11 +1,20 @@
 import type { Entry } from "../protocol/entry.js";
 
-/** Called with entries that were just committed, in order; without them when the reader must look into the store itself. Must not throw and not wait. */
-export type Wake = (entries?: readonly Entry[]) => void;
+/** Who is woken. Must not throw and not wait. */
+export interface Listener {
+  /** Called with entries that were just committed, in order; without them when the store itself must be looked into. */
+  wake(entries?: readonly Entry[]): void;
+}
+
+/** A listener at a key. One that subscribes twice is woken twice. */
+export interface Subscription {
+  /** From now on the listener is not woken any more, however often it says so. */
+  close(): void;
+}
 
 /** Live wake-ups between the writer of a log and its readers. Delivery is a hint: the store is the truth. */
 export interface Hub {
   publish(key: string, entries: readonly Entry[]): void;
-  /** Starts calling `wake` for `key` when the promise resolves; the returned function ends it. */
-  subscribe(key: string, wake: Wake): Promise<() => void>;
+  /** Wakes the listener for `key` from when the promise resolves. */
+  subscribe(key: string, listener: Listener): Promise<Subscription>;
 }

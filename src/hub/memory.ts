@@ -1,35 +1,54 @@
 import { Registry } from "../protocol/registry.js";
-import type { Hub, Wake } from "./hub.js";
+import type { Hub, Listener, Subscription } from "./hub.js";
 
-/** An object of its own for each subscription, so that one function may subscribe twice. */
-interface Subscription {
-  readonly wake: Wake;
-}
+/** Those who listen to one key; most keys have one listener, for whom a set would be four times the memory. */
+type Subscribed = LocalSubscription | Set<LocalSubscription>;
 
 /** A hub within one process. Keeps nothing of a key that nobody listens to. */
 export function createMemoryHub(): Hub {
-  const byKey = new Registry<string, Set<Subscription>>();
-
-  function remove(key: string, subscription: Subscription): void {
-    const subscriptions = byKey.get(key);
-    if (subscriptions?.delete(subscription) && subscriptions.size === 0) byKey.delete(key);
-  }
-
+  const byKey: Subscriptions = new Registry();
   return {
     publish(key, entries) {
-      const subscriptions = byKey.get(key);
-      if (!subscriptions) return;
+      const subscribed = byKey.get(key);
+      if (subscribed === undefined) return;
+      if (!(subscribed instanceof Set)) {
+        subscribed.listener.wake(entries);
+        return;
+      }
       // A wake may end or start subscriptions: those that ended are not called any more, new ones not yet.
-      for (const subscription of [...subscriptions]) {
-        if (subscriptions.has(subscription)) subscription.wake(entries);
+      for (const subscription of [...subscribed]) {
+        if (subscribed.has(subscription)) subscription.listener.wake(entries);
       }
     },
-    async subscribe(key, wake) {
-      const subscriptions = byKey.get(key) ?? new Set();
-      byKey.set(key, subscriptions);
-      const subscription = { wake };
-      subscriptions.add(subscription);
-      return () => remove(key, subscription);
+    async subscribe(key, listener) {
+      const subscription = new LocalSubscription(byKey, key, listener);
+      const others = byKey.get(key);
+      if (others === undefined) byKey.set(key, subscription);
+      else if (others instanceof Set) others.add(subscription);
+      else byKey.set(key, new Set([others, subscription]));
+      return subscription;
     },
   };
+}
+
+type Subscriptions = Registry<string, Subscribed>;
+
+class LocalSubscription implements Subscription {
+  readonly listener: Listener;
+  readonly #byKey: Subscriptions;
+  readonly #key: string;
+
+  constructor(byKey: Subscriptions, key: string, listener: Listener) {
+    this.listener = listener;
+    this.#byKey = byKey;
+    this.#key = key;
+  }
+
+  close(): void {
+    const subscribed = this.#byKey.get(this.#key);
+    if (subscribed === this) this.#byKey.delete(this.#key);
+    else if (subscribed instanceof Set && subscribed.delete(this) && subscribed.size === 0) {
+      this.#byKey.delete(this.#key);
+    }
+  }
 }

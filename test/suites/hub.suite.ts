@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import type { Hub, Wake } from "../../src/hub/hub.js";
+import type { Hub, Listener, Subscription } from "../../src/hub/hub.js";
 import type { Entry } from "../../src/protocol/entry.js";
 import { WireEvent } from "../../src/protocol/event.js";
 import { StreamResponseSchema } from "../../src/protocol/schema.js";
@@ -11,7 +11,7 @@ const entry = (seq: number): Entry => ({ seq, event: WireEvent.of(create(StreamR
 function createEar() {
   const heard: number[] = [];
   let check = () => {};
-  const wake: Wake = (entries = []) => {
+  const wake: Listener["wake"] = (entries = []) => {
     heard.push(...entries.map(({ seq }) => seq));
     check();
   };
@@ -41,9 +41,9 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
       "wakes every reader of a key with the entries in order, and no reader of another key",
       run(async (hub) => {
         const [first, second, other] = [createEar(), createEar(), createEar()];
-        await hub.subscribe("a", first.wake);
-        await hub.subscribe("a", second.wake);
-        await hub.subscribe("b", other.wake);
+        await hub.subscribe("a", first);
+        await hub.subscribe("a", second);
+        await hub.subscribe("b", other);
         hub.publish("a", [entry(1), entry(2)]);
         hub.publish("a", [entry(3)]);
         hub.publish("b", [entry(9)]);
@@ -58,7 +58,7 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
       run(async (hub) => {
         hub.publish("a", [entry(1)]);
         const ear = createEar();
-        await hub.subscribe("a", ear.wake);
+        await hub.subscribe("a", ear);
         hub.publish("a", [entry(2)]);
         expect(await ear.until(1)).toEqual([2]);
       }),
@@ -68,10 +68,10 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
       "stops waking a reader that ended, at once and however often it says so",
       run(async (hub) => {
         const [gone, kept] = [createEar(), createEar()];
-        const end = await hub.subscribe("a", gone.wake);
-        await hub.subscribe("a", kept.wake);
-        end();
-        end();
+        const end = await hub.subscribe("a", gone);
+        await hub.subscribe("a", kept);
+        end.close();
+        end.close();
         hub.publish("a", [entry(1)]);
         expect(await kept.until(1)).toEqual([1]);
         expect(gone.heard).toEqual([]);
@@ -79,14 +79,14 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
     );
 
     it(
-      "counts a function that subscribed twice as two readers",
+      "counts a listener that subscribed twice as two readers",
       run(async (hub) => {
         const ear = createEar();
-        const end = await hub.subscribe("a", ear.wake);
-        await hub.subscribe("a", ear.wake);
+        const end = await hub.subscribe("a", ear);
+        await hub.subscribe("a", ear);
         hub.publish("a", [entry(1)]);
         expect(await ear.until(2)).toEqual([1, 1]);
-        end();
+        end.close();
         hub.publish("a", [entry(2)]);
         expect(await ear.until(3)).toEqual([1, 1, 2]);
       }),
@@ -96,17 +96,19 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
       "lets a reader end itself, end another, and start a new one while it is being woken",
       run(async (hub) => {
         const [other, late, kept] = [createEar(), createEar(), createEar()];
-        const ends: (() => void)[] = [];
+        const ends: Subscription[] = [];
         const started: Promise<unknown>[] = [];
         let woken = 0;
-        const restless: Wake = () => {
-          woken += 1;
-          for (const end of ends) end();
-          started.push(hub.subscribe("a", late.wake));
+        const restless: Listener = {
+          wake() {
+            woken += 1;
+            for (const end of ends) end.close();
+            started.push(hub.subscribe("a", late));
+          },
         };
         ends.push(await hub.subscribe("a", restless));
-        ends.push(await hub.subscribe("a", other.wake));
-        await hub.subscribe("a", kept.wake);
+        ends.push(await hub.subscribe("a", other));
+        await hub.subscribe("a", kept);
         hub.publish("a", [entry(1)]);
         await kept.until(1);
         await Promise.all(started);
@@ -123,7 +125,7 @@ export function hubSuite(name: string, open: () => Promise<{ hub: Hub; close(): 
       run(async (hub) => {
         const keys = ["", "__proto__", "constructor", "a\0b", "ä/😀"];
         const ears = keys.map(createEar);
-        await Promise.all(keys.map((key, i) => hub.subscribe(key, ears[i]?.wake ?? (() => {}))));
+        await Promise.all(keys.map((key, i) => hub.subscribe(key, ears[i] as Listener)));
         keys.forEach((key, i) => {
           hub.publish(key, [entry(i + 1)]);
         });

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { Agent, Outcome, Progress } from "../../../src/agents/agent.js";
 import { createEchoAgent } from "../../../src/agents/echo.js";
 import { createDeferred } from "../../../src/core/async.js";
+import { logOf } from "../../../src/core/log.js";
 import { A2AError } from "../../../src/errors.js";
 import { TaskState } from "../../../src/protocol/schema.js";
 import { createTestEngine } from "../../support/engine.js";
@@ -31,7 +32,7 @@ it("tells a reader that comes in the turn of a commit that its task was deleted"
   const { id } = taskOf(await send("ask"));
   const states = [TaskState.INPUT_REQUIRED];
   expect(await store.expire({ states, beforeMs: Number.MAX_SAFE_INTEGER, limit: 10 })).toBe(1);
-  const next = engine.log.read(scope, id, 2, new AbortController().signal).next();
+  const next = engine.log.read(logOf(scope, id), 2, new AbortController().signal).next();
   await engine.log.recheck();
   await expect(next).rejects.toMatchObject({ reason: "TASK_NOT_FOUND" });
   expect(engine.log.readerCount()).toBe(0);
