@@ -100,7 +100,10 @@ function toStep(field: DescField): Step {
   switch (field.fieldKind) {
     case "list":
       return (input, message) => {
-        (message[name] as unknown[]).push(take(input, undefined));
+        const list = message[name] as unknown[];
+        const item = take(input, undefined);
+        if (list.length > 0) list.push(item);
+        else message[name] = [item]; // most lists have one item, and the first push makes room for seventeen
       };
     case "map":
       return toMapStep(name, element);
