@@ -56,7 +56,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
   const serve: RequestListener = (req, res) => {
     const { target, bindings } = route(req.url ?? "");
     const exchange = new Exchange(req, target, limits.requestTimeoutMs);
-    open.add(req, res, exchange);
+    open.add(exchange, res);
     const own = beyondLimits(req, target, limits) ?? offer(bindings, exchange);
     if (cors.enabled && isPreflight(req)) {
       answer(
@@ -85,40 +85,34 @@ function createAnswer(
   extraHeaders: (req: NodeRequest) => Readonly<Record<string, string>>,
   report: (error: A2AError) => void,
 ): Answer {
-  const write = (req: NodeRequest, res: NodeResponse, response: HttpResponse) =>
-    writeResponse(req, res, withHeaders(response, extraHeaders(req)));
   return (req, res, pending) => {
-    pending
-      .then((response) => write(req, res, response))
-      .catch((thrown) => {
-        const error = A2AError.from(thrown);
-        report(error);
-        if (!res.headersSent) return write(req, res, refusal(error));
-      });
+    const write = (response: HttpResponse) =>
+      writeResponse(req, res, withHeaders(response, extraHeaders(req)), fail);
+    const fail = (thrown: unknown) => {
+      const error = A2AError.from(thrown);
+      report(error);
+      if (!res.headersSent) write(refusal(error));
+    };
+    pending.then(write).catch(fail);
   };
 }
 
-interface OpenExchange {
-  readonly res: NodeResponse;
-  readonly exchange: Exchange;
-}
-
 type OpenExchanges = Omit<HttpListener, "serve"> & {
-  add(req: NodeRequest, res: NodeResponse, exchange: Exchange): void;
+  add(exchange: Exchange, res: NodeResponse): void;
   draining(): boolean;
 };
 
 function createOpenExchanges(): OpenExchanges {
-  const open = new Roster<OpenExchange>();
+  const open = new Roster<Exchange>();
   const waiting: (() => void)[] = [];
   let draining = false;
   return {
-    add(req, res, exchange) {
-      const place = open.add({ res, exchange });
+    add(exchange, res) {
+      const place = open.add(exchange);
       res.on("close", () => {
         if (!res.writableEnded) exchange.abort(); // once all is handed over, who leaves takes nothing back
         open.remove(place);
-        if (draining && req.httpVersionMajor === 1) req.socket.destroySoon();
+        if (draining) exchange.socket?.destroySoon();
         if (open.size === 0) for (const wake of waiting.splice(0)) wake();
       });
     },
@@ -127,10 +121,10 @@ function createOpenExchanges(): OpenExchanges {
       draining = true;
     },
     busy() {
-      return new Set(open.members().map(({ res }) => ("stream" in res ? undefined : res.socket)));
+      return new Set(open.members().map(({ socket }) => socket));
     },
     interrupt(reason) {
-      for (const { exchange } of open.members()) exchange.abort(reason);
+      for (const exchange of open.members()) exchange.abort(reason);
     },
     idle: () => (open.size === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
   };

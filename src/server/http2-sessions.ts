@@ -48,9 +48,12 @@ function cutWhenSilent(session: ServerHttp2Session, helloMs: number): void {
 
 function closeWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   let streams = 0;
+  const ended = () => {
+    streams -= 1;
+  };
   session.on("stream", (stream) => {
-    streams++;
-    stream.once("close", () => streams--);
+    streams += 1;
+    stream.on("close", ended);
   });
   session.setTimeout(idleMs, () => {
     if (streams === 0) session.close();

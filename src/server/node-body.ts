@@ -18,6 +18,8 @@ export class BodyPieces implements AsyncIterableIterator<Uint8Array, undefined> 
   readonly #source: Readable;
   readonly #queue: Uint8Array[] = [];
   readonly #onData = (piece: Uint8Array): void => this.#take(piece);
+  readonly #onEnd = (): void => this.#finish(undefined);
+  readonly #onClose = (): void => this.#finish(brokenOff());
   #waiting: Waiting | undefined;
   #end: { readonly error: A2AError | undefined } | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -52,12 +54,7 @@ export class BodyPieces implements AsyncIterableIterator<Uint8Array, undefined> 
   }
 
   #listen(limitMs: number | undefined): void {
-    this.#source
-      .on("data", this.#onData)
-      .on("end", () => this.#finish(undefined))
-      .on("close", () => {
-        if (this.#end === undefined) this.#finish(brokenOff());
-      });
+    this.#source.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
     if (limitMs === undefined) return;
     this.#timer = setTimeout(() => this.#finish(new A2AError("REQUEST_TIMEOUT")), limitMs);
   }
@@ -77,7 +74,9 @@ export class BodyPieces implements AsyncIterableIterator<Uint8Array, undefined> 
     if (this.#end !== undefined) return;
     this.#end = { error };
     if (this.#timer !== undefined) clearTimeout(this.#timer);
-    if (!this.#source.readableEnded) this.#source.off("data", this.#onData).resume();
+    // The request lives as long as its answer, and would keep all this.
+    this.#source.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
+    if (!this.#source.readableEnded) this.#source.resume();
     if (error === undefined) this.#waiting?.resolve(DONE);
     else this.#waiting?.reject(error);
     this.#waiting = undefined;

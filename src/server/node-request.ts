@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { Socket } from "node:net";
 import type { HttpHeaders, HttpRequest } from "../bindings/http.js";
 import type { A2AError } from "../errors.js";
 import { CallEnding, type Caller } from "../protocol/ending.js";
@@ -39,6 +40,11 @@ export class Exchange extends CallEnding implements HttpRequest {
 
   get caller(): Caller {
     return this;
+  }
+
+  /** Of a request over HTTP/1.1, which has it for itself. */
+  get socket(): Socket | undefined {
+    return "stream" in this.#req ? undefined : this.#req.socket;
   }
 
   body(): AsyncIterable<Uint8Array> {

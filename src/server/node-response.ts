@@ -6,30 +6,31 @@ import type { NodeRequest, NodeResponse } from "./node-request.js";
 type Pieces = Exclude<HttpResponse["body"], string | Uint8Array | undefined>;
 type Whole = Exclude<HttpResponse["body"], Pieces>;
 
-/** Pieces of one body that are written before other connections get a turn; a piece may hold several events. */
-const BURST = 4;
-
 /**
- * Writes a response, with backpressure. Settles when all of it is handed to Node or the client has left (at once,
- * without a promise, when the body is whole); a body in pieces is then closed (`return`) if it had not ended.
- * Fails when a header is not valid or when the body fails; after the head the connection (HTTP/2: the stream) is
- * broken off, so that nobody takes it for complete.
+ * Writes a response. A body in pieces is written with backpressure, and closed (`return`) when the client leaves before
+ * it has ended. `failed` is told, at most once, that a header is not valid (of a whole body the call itself throws
+ * that) or that the body failed; after the head the connection (HTTP/2: the stream) is broken off, so that nobody takes
+ * the answer for complete.
  */
 export function writeResponse(
   req: NodeRequest,
   res: NodeResponse,
   response: HttpResponse,
-): void | Promise<void> {
+  failed: (thrown: unknown) => void,
+): void {
   const { body } = response;
   const silent = req.method === "HEAD" || isBodiless(response);
-  if (!isPieces(body)) return writeWhole(res, response, body, silent);
-  if (!silent && !isGone(res)) return writePieces(res, response, body[Symbol.asyncIterator]());
+  if (!isPieces(body)) {
+    writeWhole(res, response, body, silent);
+    return;
+  }
+  const pieces = body[Symbol.asyncIterator]();
+  if (!silent && !isGone(res)) {
+    new PieceWriter({ res, pieces, trailers: response.trailers, failed }).start(response);
+    return;
+  }
   writeWhole(res, response, undefined, true);
-  return closePieces(body);
-}
-
-async function closePieces(body: Pieces): Promise<void> {
-  await body[Symbol.asyncIterator]().return?.();
+  pieces.return?.().catch(failed);
 }
 
 /** Small answers leave in one go: head and body are one write. */
@@ -43,57 +44,8 @@ function writeWhole(res: NodeResponse, response: HttpResponse, body: Whole, sile
     headers["content-length"] = String(body === undefined ? 0 : Buffer.byteLength(body));
   }
   const sink = writeHead(res, response.status, headers);
-  addTrailers(res, response);
+  addTrailers(res, response.trailers);
   sink.end(silent ? undefined : body);
-}
-
-async function writePieces(
-  res: NodeResponse,
-  response: HttpResponse,
-  pieces: AsyncIterator<string | Uint8Array>,
-): Promise<void> {
-  const leave = () => {
-    pieces.return?.().catch(ignore); // a body that fails while it is closed has nobody left to tell
-  };
-  res.once("close", leave).on("error", ignore);
-  try {
-    const sink = writeHead(res, response.status, response.headers);
-    sink.flushHeaders();
-    await pump(res, sink, pieces);
-    if (isGone(res)) return leave();
-    addTrailers(res, response);
-    sink.end();
-  } catch (thrown) {
-    leave();
-    if (res.headersSent) breakOff(res);
-    throw thrown;
-  } finally {
-    res.off("close", leave);
-  }
-}
-
-async function pump(
-  res: NodeResponse,
-  sink: ServerResponse,
-  pieces: AsyncIterator<string | Uint8Array>,
-): Promise<void> {
-  for (let count = 1; ; count++) {
-    const step = await pieces.next();
-    if (step.done || isGone(res)) return;
-    if (!sink.write(step.value)) await drained(res);
-    else if (count % BURST === 0) await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
-/** A full buffer is no disconnect: waits until it is empty, or the client has left. */
-function drained(res: NodeResponse): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      res.off("drain", settle).off("close", settle);
-      resolve();
-    };
-    res.on("drain", settle).on("close", settle);
-  });
 }
 
 function isBodiless({ status }: HttpResponse): boolean {
@@ -106,7 +58,7 @@ function writeHead(res: NodeResponse, status: number, headers: HttpResponse["hea
   return (res as ServerResponse).writeHead(status, headers as Record<string, string | string[]>);
 }
 
-function addTrailers(res: NodeResponse, { trailers }: HttpResponse): void {
+function addTrailers(res: NodeResponse, trailers: HttpResponse["trailers"]): void {
   if (trailers === undefined) return;
   const fields = trailers();
   if ("stream" in res) validate(fields);
@@ -126,6 +78,91 @@ function isGone(res: NodeResponse): boolean {
 function breakOff(res: NodeResponse): void {
   if ("stream" in res) res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else res.destroy();
+}
+
+interface PieceWriterOptions {
+  readonly res: NodeResponse;
+  readonly pieces: AsyncIterator<string | Uint8Array>;
+  readonly trailers: HttpResponse["trailers"];
+  readonly failed: (thrown: unknown) => void;
+}
+
+/** Pieces of one body that are written before other connections get a turn; a piece may hold several events. */
+const BURST = 4;
+
+/**
+ * Writes a body piece by piece. It is called back rather than an async function, which would keep two suspended frames
+ * with every open stream.
+ */
+class PieceWriter {
+  readonly #options: PieceWriterOptions;
+  #written = 0;
+  readonly #leave = (): void => {
+    this.#options.pieces.return?.().catch(ignore); // a body that fails while it is closed has nobody left to tell
+  };
+  readonly #came = (step: IteratorResult<string | Uint8Array>): void => {
+    try {
+      if (step.done || isGone(this.#options.res)) this.#end();
+      else this.#write(step.value);
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  };
+  readonly #fail = (thrown: unknown): void => {
+    const { res, failed } = this.#options;
+    res.off("close", this.#leave);
+    this.#leave();
+    if (res.headersSent) breakOff(res);
+    failed(thrown);
+  };
+
+  constructor(options: PieceWriterOptions) {
+    this.#options = options;
+  }
+
+  start({ status, headers }: HttpResponse): void {
+    const { res } = this.#options;
+    res.on("close", this.#leave).on("error", ignore);
+    try {
+      writeHead(res, status, headers).flushHeaders();
+    } catch (thrown) {
+      this.#fail(thrown);
+      return;
+    }
+    this.#pull();
+  }
+
+  #pull(): void {
+    this.#options.pieces.next().then(this.#came, this.#fail);
+  }
+
+  #write(piece: string | Uint8Array): void {
+    this.#written += 1;
+    if (!(this.#options.res as ServerResponse).write(piece)) this.#pullWhenDrained();
+    else if (this.#written % BURST === 0) setImmediate(() => this.#pull());
+    else this.#pull();
+  }
+
+  /** A full buffer is no disconnect: waits until it is empty, or the client has left. */
+  #pullWhenDrained(): void {
+    const { res } = this.#options;
+    const goOn = () => {
+      res.off("drain", goOn).off("close", goOn);
+      this.#pull();
+    };
+    res.on("drain", goOn).on("close", goOn);
+  }
+
+  #end(): void {
+    const { res, trailers } = this.#options;
+    res.off("close", this.#leave);
+    if (isGone(res)) {
+      this.#leave();
+      return;
+    }
+    addTrailers(res, trailers);
+    res.end();
+  }
 }
 
 function isPieces(body: HttpResponse["body"]): body is Pieces {

@@ -38,8 +38,14 @@ export function sharePort({ http1, http2, timeoutMs }: SharedPortOptions): Share
   const event = http1.listenerCount("secureConnection") > 0 ? "secureConnection" : "connection";
   const [listener] = http1.listeners(event) as [(this: HttpServer, socket: Socket) => void];
 
+  // One function for all of them: `once` would leave five objects with each.
+  function forget(this: Socket): void {
+    all.delete(this);
+    plain.delete(this);
+  }
   const toHttp1 = (socket: Socket) => {
-    keep(plain, socket);
+    plain.add(socket);
+    if (socket instanceof TLSSocket) socket.on("close", forget);
     listener.call(http1, socket);
   };
   const toHttp2 = (socket: Socket) => {
@@ -56,7 +62,10 @@ export function sharePort({ http1, http2, timeoutMs }: SharedPortOptions): Share
   };
 
   http1.off(event, listener as (socket: Socket) => void);
-  http1.on("connection", (socket: Socket) => keep(all, socket));
+  http1.on("connection", (socket: Socket) => {
+    all.add(socket);
+    socket.on("close", forget);
+  });
   http1.on(event, (socket: Socket) => {
     if (!(socket instanceof TLSSocket)) sniff(socket);
     else if (socket.alpnProtocol === "h2") toHttp2(socket);
@@ -74,15 +83,11 @@ export function sharePort({ http1, http2, timeoutMs }: SharedPortOptions): Share
   };
 }
 
-function keep(sockets: Set<Socket>, socket: Socket): void {
-  sockets.add(socket);
-  socket.once("close", () => sockets.delete(socket));
-}
-
 /** Calls back once: with the first bytes, left in the socket, or with undefined when it closed without. */
 function readFirst(socket: Socket, timeoutMs: number, decide: (first: string | undefined) => void): void {
   const settle = (first: string | undefined) => {
-    socket.off("readable", look).off("error", fail).off("close", close).off("timeout", late).setTimeout(0);
+    clearTimeout(timer);
+    socket.off("readable", look).off("error", fail).off("close", close);
     decide(first);
   };
   // Null until all three bytes are there, or fewer when the client ends before.
@@ -98,5 +103,6 @@ function readFirst(socket: Socket, timeoutMs: number, decide: (first: string | u
     if (socket.readableLength > 0) writeFault(socket, new A2AError("REQUEST_TIMEOUT"));
     else socket.destroy();
   };
-  socket.on("readable", look).on("error", fail).on("close", close).setTimeout(timeoutMs, late);
+  const timer = setTimeout(late, timeoutMs);
+  socket.on("readable", look).on("error", fail).on("close", close);
 }
