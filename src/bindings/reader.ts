@@ -1,70 +1,81 @@
 import { type AbortState, endReason } from "../protocol/ending.js";
 import type { EventIterator } from "../protocol/event.js";
 
-const DONE = { done: true, value: undefined } as const;
-
 /**
  * Reads a stream until it ends, fails, or the call is aborted: then a waiting `next` rejects with the reason at
  * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.
  */
-export function readUntilAborted<T>(
-  events: AsyncIterable<T>,
-  caller: AbortState,
-): AsyncIterableIterator<T> & EventIterator<T> {
-  const source: EventIterator<T> = events[Symbol.asyncIterator]();
-  let interrupt: (() => void) | undefined;
-  let open = true;
-  let aborted = false;
-  const ended = (): Promise<IteratorResult<T>> =>
-    aborted ? Promise.reject(endReason(caller)) : Promise.resolve(DONE);
-  const close = (): void => {
-    if (!open) return;
-    open = false;
-    caller.removeEventListener("abort", onAbort);
-    interrupt?.();
-    // How a stream ends that nobody reads any more is no news.
-    source.return?.().catch(() => undefined);
-  };
-  const onAbort = () => {
-    aborted = true;
-    close();
-  };
-  if (caller.aborted) onAbort();
-  else caller.addEventListener("abort", onAbort);
+export class UntilAborted<T> implements EventIterator<T>, AsyncIterable<T> {
+  readonly #source: EventIterator<T>;
+  readonly #caller: AbortState;
+  #open = true;
+  #aborted = false;
+  /** Settles a `next` that waits. */
+  #settle: ((step: IteratorResult<T> | Promise<IteratorResult<T>>) => void) | undefined;
 
-  return {
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-    take() {
-      try {
-        return open ? source.take?.() : undefined;
-      } catch (thrown) {
-        close();
-        throw thrown;
-      }
-    },
-    next() {
-      if (!open) return ended();
-      return new Promise((resolve, reject) => {
-        interrupt = () => resolve(ended());
-        source.next().then(
-          (step) => {
-            interrupt = undefined;
-            if (step.done) close();
-            resolve(step);
-          },
-          (thrown) => {
-            interrupt = undefined;
-            close();
-            reject(thrown);
-          },
-        );
-      });
-    },
-    return() {
-      close();
-      return Promise.resolve(DONE);
-    },
-  };
+  constructor(events: AsyncIterable<T>, caller: AbortState) {
+    this.#source = events[Symbol.asyncIterator]();
+    this.#caller = caller;
+    if (caller.aborted) this.handleEvent();
+    else caller.addEventListener("abort", this);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  take(): T | undefined {
+    try {
+      return this.#open ? this.#source.take?.() : undefined;
+    } catch (thrown) {
+      this.#close();
+      throw thrown;
+    }
+  }
+
+  next(): Promise<IteratorResult<T>> {
+    if (!this.#open) return this.#ended();
+    return new Promise((resolve) => {
+      this.#settle = resolve;
+      this.#source.next().then(
+        (step) => this.#answer(step, step.done === true),
+        (thrown) => this.#answer(Promise.reject(thrown), true),
+      );
+    });
+  }
+
+  async return(): Promise<IteratorResult<T>> {
+    this.#close();
+    return { done: true, value: undefined };
+  }
+
+  /** The call was aborted. */
+  handleEvent(): void {
+    this.#aborted = true;
+    this.#close();
+  }
+
+  #answer(step: IteratorResult<T> | Promise<IteratorResult<T>>, isLast: boolean): void {
+    const settle = this.#settle;
+    if (settle === undefined) return; // closed meanwhile
+    this.#settle = undefined;
+    if (isLast) this.#close();
+    settle(step);
+  }
+
+  #ended(): Promise<IteratorResult<T>> {
+    return this.#aborted
+      ? Promise.reject(endReason(this.#caller))
+      : Promise.resolve({ done: true, value: undefined });
+  }
+
+  #close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#caller.removeEventListener("abort", this);
+    this.#settle?.(this.#ended());
+    this.#settle = undefined;
+    // How a stream ends that nobody reads any more is no news.
+    this.#source.return?.().catch(() => undefined);
+  }
 }

@@ -1,6 +1,6 @@
 import { A2AError } from "../../errors.js";
 import type { HttpResponse } from "../http.js";
-import { readUntilAborted } from "../reader.js";
+import { UntilAborted } from "../reader.js";
 import type { Outgoing } from "./codec.js";
 import { type Ending, endingOf } from "./ending.js";
 import type { Format, Framing } from "./format.js";
@@ -89,7 +89,7 @@ function createBody(
 ): Body {
   const { format } = opening;
   const { call, close } = opened;
-  const messages = readUntilAborted(source, call.caller);
+  const messages = new UntilAborted(source, call.caller);
   let ending: Ending | undefined;
 
   const end = (error: A2AError | undefined): Piece => {
@@ -106,13 +106,13 @@ function createBody(
         const step = await messages.next();
         return step.done ? end(undefined) : { done: false, value: await pack(opening, opened, step.value) };
       } catch (thrown) {
-        await messages.return?.();
+        await messages.return();
         return end(A2AError.from(thrown));
       }
     },
     async return() {
       close();
-      await messages.return?.();
+      await messages.return();
       return DONE;
     },
   };

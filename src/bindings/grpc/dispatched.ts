@@ -4,11 +4,12 @@ import type { Dispatcher, Parameters, Reply, Traffic } from "../../core/context.
 import { A2AError } from "../../errors.js";
 import { encodeBinary } from "../../protocol/binary/index.js";
 import { abortable } from "../../protocol/ending.js";
+import type { WireEvent } from "../../protocol/event.js";
 import { decodeBinary } from "../binary.js";
 import { BoundCall } from "../call.js";
 import type { GrpcCall, OpenCall, OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus, toMetadata } from "./status.js";
-import { fail, writeAll } from "./writer.js";
+import { fail, type StreamForm, StreamWriter } from "./writer.js";
 
 /** The A2A version that the package name of the service states. */
 const IMPLIED_VERSION = "1.0";
@@ -60,27 +61,28 @@ function messageOf(reply: Reply): Message {
 /** Answers a streaming method through the dispatcher; an event is encoded once for all its readers. */
 export function dispatchedStream(served: DispatchedMethod): handleServerStreamingCall<Buffer, Buffer> {
   const { open } = served;
-  return async (call) => {
+  const form: StreamForm<WireEvent> = { open, encode: ({ binary }) => asBuffer(binary) };
+  return (call) => {
     const opened = open.add(call);
     const traffic = { received: call.request.length, sent: 0 };
-    try {
-      const reply = await abortable(dispatch(served, call, opened, traffic), opened);
-      if (reply.kind === "unary")
-        throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
+    const begin = (reply: Reply) => {
+      const messages = eventsOf(reply);
       sendHeaders(call, reply);
-      await writeAll(call, reply.events, {
-        caller: opened,
-        encode({ binary }) {
-          traffic.sent += binary.length;
-          return asBuffer(binary);
-        },
-      });
-    } catch (thrown) {
+      new StreamWriter({ call, opened, messages, form, traffic }).start();
+    };
+    const refuse = (thrown: unknown) => {
       fail(call, A2AError.from(thrown));
-    } finally {
       open.remove(opened);
-    }
+    };
+    abortable(dispatch(served, call, opened, traffic), opened)
+      .then(begin)
+      .catch(refuse);
   };
+}
+
+function eventsOf(reply: Reply): AsyncIterable<WireEvent> {
+  if (reply.kind === "stream") return reply.events;
+  throw new A2AError("INTERNAL", { cause: new Error("one message, not a stream") });
 }
 
 function dispatch(

@@ -10,7 +10,7 @@ import { decodeBinary } from "../binary.js";
 import type { SideService } from "../side-service.js";
 import type { OpenCalls } from "./open-calls.js";
 import { asBuffer, toGrpcStatus } from "./status.js";
-import { type StreamCall, writeAll } from "./writer.js";
+import { type StreamCall, type StreamForm, StreamWriter } from "./writer.js";
 
 /** A method and what its handler needs. */
 export interface SideMethod {
@@ -63,16 +63,16 @@ function sideBidi(served: SideMethod): handleBidiStreamingCall<Buffer, Buffer> {
   return (call) => answer(call, call.iterator({ destroyOnReturn: false }), served);
 }
 
-async function answer(
+function answer(
   call: StreamCall,
   requests: Iterable<Buffer> | AsyncIterable<Buffer>,
   served: SideMethod,
-): Promise<void> {
+): void {
   const { side, method, open } = served;
-  const caller = open.add(call);
-  const messages = side.answer(method, decode(served, requests), caller.signal);
-  await writeAll(call, messages, { caller, encode: (message) => asBuffer(toBinary(method.output, message)) });
-  open.remove(caller);
+  const opened = open.add(call);
+  const messages = side.answer(method, decode(served, requests), opened.signal);
+  const form: StreamForm<Message> = { open, encode: (message) => asBuffer(toBinary(method.output, message)) };
+  new StreamWriter({ call, opened, messages, form }).start();
 }
 
 async function* decode(
