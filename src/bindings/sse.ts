@@ -4,13 +4,13 @@ import type { AbortState } from "../protocol/ending.js";
 import type { EventIterator, WireEvent } from "../protocol/event.js";
 import type { HttpResponse } from "./http.js";
 
-/** One event as the client sees it. */
-export interface SseFrame {
-  /** Its type; unset: `message`. */
-  readonly event?: string;
-  readonly id?: string | undefined;
-  /** One line: JSON without line breaks. */
-  readonly data: string;
+/** What a binding makes of a stream: lines of JSON. */
+export interface SseForm {
+  write(event: WireEvent): string;
+  /** The last line of a stream that fails after its head went out. */
+  fail(error: A2AError): string;
+  /** The type that the event of a failure has. Unset: none of its own. */
+  readonly failureType?: string;
 }
 
 export interface SseOptions {
@@ -19,18 +19,11 @@ export interface SseOptions {
   readonly traffic: Traffic;
   /** Aborts when the client goes away; with an A2AError as reason the stream ends with that failure instead. */
   readonly caller: AbortState;
-  readonly frame: (event: WireEvent) => SseFrame;
-  /** The last frame of a stream that fails after its head went out. */
-  readonly failure: (error: A2AError) => SseFrame;
+  readonly form: SseForm;
   /** Milliseconds without an event before a comment is sent, and before the head goes out without one. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
 }
 
-const HEADERS = {
-  "content-type": "text/event-stream",
-  "cache-control": "no-cache, no-transform",
-  "x-accel-buffering": "no",
-};
 /** Events that are written at once, if they are there already, and the length of text that is enough. */
 const BATCH = 16;
 const BATCH_LENGTH = 16_384;
@@ -44,11 +37,12 @@ const DONE = { done: true, value: undefined } as const;
 export async function sse(events: AsyncIterable<WireEvent>, options: SseOptions): Promise<HttpResponse> {
   const writer = new SseWriter(events[Symbol.asyncIterator](), options);
   await writer.start();
-  return {
-    status: 200,
-    headers: { ...HEADERS, ...options.headers },
-    body: writer,
+  const headers: Record<string, string> = {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache, no-transform",
+    "x-accel-buffering": "no",
   };
+  return { status: 200, headers: Object.assign(headers, options.headers), body: writer };
 }
 
 /** What came of asking the stream for its next event. */
@@ -57,7 +51,9 @@ type News = WireEvent | A2AError | "end" | "nothing yet";
 /** The body: asks for the next event when the client can take it, and shows life while there is none. */
 class SseWriter implements AsyncIterableIterator<string> {
   readonly #events: EventIterator;
-  readonly #options: SseOptions;
+  readonly #form: SseForm;
+  readonly #caller: AbortState;
+  readonly #traffic: Traffic;
   readonly #timer: NodeJS.Timeout;
   readonly #arrive = (step: IteratorResult<WireEvent>) => this.#tell(step.done ? "end" : step.value);
   readonly #fail = (thrown: unknown) => this.#tell(A2AError.from(thrown));
@@ -71,7 +67,9 @@ class SseWriter implements AsyncIterableIterator<string> {
 
   constructor(events: EventIterator, options: SseOptions) {
     this.#events = events;
-    this.#options = options;
+    this.#form = options.form;
+    this.#caller = options.caller;
+    this.#traffic = options.traffic;
     this.#timer = setTimeout(() => this.#showLife(), options.heartbeatMs ?? 15_000);
     options.caller.addEventListener("abort", this);
   }
@@ -82,7 +80,7 @@ class SseWriter implements AsyncIterableIterator<string> {
 
   /** Waits for the first event, so that a failure before it can still be a plain error. */
   async start(): Promise<void> {
-    if (this.#options.caller.aborted) this.handleEvent();
+    if (this.#caller.aborted) this.handleEvent();
     const news = await new Promise<News>((resolve) => this.#ask(resolve));
     if (news instanceof A2AError) throw news;
     if (news === "nothing yet") this.#first = HEARTBEAT;
@@ -113,7 +111,7 @@ class SseWriter implements AsyncIterableIterator<string> {
 
   /** The call was aborted: the client has left, or the gateway ends the stream and says why. */
   handleEvent(): void {
-    const { reason } = this.#options.caller;
+    const { reason } = this.#caller;
     if (!(reason instanceof A2AError)) {
       void this.return();
       return;
@@ -126,7 +124,7 @@ class SseWriter implements AsyncIterableIterator<string> {
   #pieceOf(news: News): IteratorResult<string> {
     if (news === "end") return DONE;
     if (news === "nothing yet") return this.#piece(HEARTBEAT);
-    if (news instanceof A2AError) return this.#piece(format(this.#options.failure(news)));
+    if (news instanceof A2AError) return this.#piece(this.#failure(news));
     let text = "";
     try {
       let event: WireEvent | undefined = news;
@@ -136,18 +134,26 @@ class SseWriter implements AsyncIterableIterator<string> {
       }
     } catch (thrown) {
       void this.return();
-      text += format(this.#options.failure(A2AError.from(thrown)));
+      text += this.#failure(A2AError.from(thrown));
     }
     return this.#piece(text);
   }
 
   #piece(text: string): IteratorResult<string> {
-    this.#options.traffic.sent += Buffer.byteLength(text);
+    this.#traffic.sent += Buffer.byteLength(text);
     return { done: false, value: text };
   }
 
   #write(event: WireEvent): string {
-    return format(this.#options.frame(event));
+    const { id } = event;
+    const identity = id === undefined ? "" : `id: ${id}\n`;
+    return `${identity}data: ${this.#form.write(event)}\n\n`;
+  }
+
+  #failure(error: A2AError): string {
+    const { failureType } = this.#form;
+    const type = failureType === undefined ? "" : `event: ${failureType}\n`;
+    return `${type}data: ${this.#form.fail(error)}\n\n`;
   }
 
   /** The next event, or "nothing yet" when it takes too long: asking again then goes on waiting for the same one. */
@@ -194,12 +200,6 @@ class SseWriter implements AsyncIterableIterator<string> {
   #close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
-    this.#options.caller.removeEventListener("abort", this);
+    this.#caller.removeEventListener("abort", this);
   }
-}
-
-function format({ event, id, data }: SseFrame): string {
-  const type = event === undefined ? "" : `event: ${event}\n`;
-  const identity = id === undefined ? "" : `id: ${id}\n`;
-  return `${identity}${type}data: ${data}\n\n`;
 }

@@ -114,13 +114,11 @@ describe("server-sent events", () => {
     "any events are read as they were by an independent parser",
     fc.asyncProperty(fc.array(responses, { maxLength: 4 }), async (list) => {
       const events = list.map((response) => WireEvent.of(response));
-      const frame = ({ json }: WireEvent) => ({ data: json });
       const options = {
         headers: {},
         traffic: { received: 0, sent: 0 },
         caller,
-        frame,
-        failure: () => ({ data: "" }),
+        form: { write: ({ json }: WireEvent) => json, fail: () => "" },
       };
       const text = await bodyText(await sse(eventsThen(events), options));
       expect(parseEvents(text).map(({ data }) => data)).toEqual(events.map(({ json }) => json));

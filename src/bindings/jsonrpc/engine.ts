@@ -26,15 +26,28 @@ export interface RpcSingle {
 }
 
 /** A response per event as an answer. */
-export interface RpcStream {
-  readonly kind: "stream";
+export class RpcStream {
+  readonly kind = "stream";
   readonly headers: ReplyHeaders;
   /** May reject at the first `next`: what `fail` gives is then the whole answer, else it is the last response. */
   readonly events: AsyncIterable<WireEvent>;
+  readonly #id: string;
+
+  constructor(id: string, events: AsyncIterable<WireEvent>, headers: ReplyHeaders) {
+    this.#id = id;
+    this.events = events;
+    this.headers = headers;
+  }
+
   /** An event as a JSON-RPC 2.0 response on one line. */
-  readonly write: (event: WireEvent) => string;
+  write(event: WireEvent): string {
+    return resultText(this.#id, event.json);
+  }
+
   /** A failure as a JSON-RPC 2.0 response on one line. */
-  readonly fail: (error: A2AError) => string;
+  fail(error: A2AError): string {
+    return errorText(this.#id, error);
+  }
 }
 
 export type RpcAnswer = RpcSingle | RpcStream;
@@ -74,7 +87,7 @@ export function createRpcEngine(options: RpcEngineOptions): RpcEngine {
       // The dispatcher has reported it.
       return failure(call.traffic, id, A2AError.from(thrown));
     }
-    if (reply.kind === "stream") return stream(id, reply.events, reply.headers);
+    if (reply.kind === "stream") return new RpcStream(id, reply.events, reply.headers);
     try {
       return success(call, id, reply.message, reply.headers);
     } catch (thrown) {
@@ -135,11 +148,6 @@ function failure(traffic: Traffic, id: string, error: A2AError): RpcSingle {
   const text = errorText(id, error);
   traffic.sent += Buffer.byteLength(text);
   return { kind: "single", text, headers: {}, error };
-}
-
-function stream(id: string, events: AsyncIterable<WireEvent>, headers: ReplyHeaders): RpcAnswer {
-  const write = (event: WireEvent) => resultText(id, event.json);
-  return { kind: "stream", headers, events, write, fail: (error) => errorText(id, error) };
 }
 
 function resultText(id: string, result: string): string {

@@ -49,20 +49,13 @@ export function createJsonRpcBinding(options: JsonRpcBindingOptions): HttpBindin
     request: HttpRequest,
     traffic: Traffic,
   ): Promise<HttpResponse> {
-    const { events, headers, write, fail } = answered;
     try {
-      return await sse(events, {
-        headers,
-        traffic,
-        caller: request.caller,
-        heartbeatMs,
-        frame: (event) => ({ id: event.id, data: write(event) }),
-        failure: (error) => ({ data: fail(error) }),
-      });
+      const { events, headers } = answered;
+      return await sse(events, { headers, traffic, caller: request.caller, heartbeatMs, form: answered });
     } catch (thrown) {
       // Nothing has been sent yet: an ordinary error, which the dispatcher has reported.
       const error = A2AError.from(thrown);
-      return single({ kind: "single", text: fail(error), headers: {}, error });
+      return single({ kind: "single", text: answered.fail(error), headers: {}, error });
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Reply } from "../../core/context.js";
-import type { EventIterator, WireEvent } from "../../protocol/event.js";
+import type { EventIterator } from "../../protocol/event.js";
 import { toRestBody } from "../../protocol/status.js";
 import type { HttpResponse } from "../http.js";
-import { type SseFrame, sse } from "../sse.js";
+import { type SseForm, sse } from "../sse.js";
 import type { Answering } from "./response.js";
 import { fieldJson } from "./response-body.js";
 import type { Route } from "./routes.js";
@@ -13,18 +13,16 @@ export function streamResponse(
   { events, headers }: Extract<Reply, { kind: "stream" }>,
   { request, traffic, heartbeatMs }: Answering & { readonly heartbeatMs: number | undefined },
 ): Promise<HttpResponse> {
-  const write = responseField
-    ? ({ response }: WireEvent) => fieldJson(responseField, response)
-    : ({ json }: WireEvent) => json;
   return sse(events, {
     headers,
     traffic,
     heartbeatMs,
     caller: request.caller,
-    frame: (event): SseFrame => ({ id: event.id, data: write(event) }),
-    failure: (error): SseFrame => ({ event: "error", data: toRestBody(error) }),
+    form: responseField ? { ...WHOLE, write: ({ response }) => fieldJson(responseField, response) } : WHOLE,
   });
 }
+
+const WHOLE: SseForm = { write: ({ json }) => json, fail: toRestBody, failureType: "error" };
 
 /** The same events; `ended` is called once when they are over or their reader leaves. */
 export function watchEnd<T>(events: AsyncIterable<T>, ended: () => void): AsyncIterable<T> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type SseOptions, sse } from "../../../src/bindings/sse.js";
+import { type SseForm, type SseOptions, sse } from "../../../src/bindings/sse.js";
 import { A2AError } from "../../../src/errors.js";
 import { CallEnding } from "../../../src/protocol/ending.js";
 import type { WireEvent } from "../../../src/protocol/event.js";
@@ -17,14 +17,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+const FORM: SseForm = {
+  write: ({ json }) => json,
+  fail: ({ reason }) => reason,
+  failureType: "error",
+};
+
 function options(changed: Partial<SseOptions> = {}): SseOptions {
   return {
     headers: {},
     traffic: { received: 0, sent: 0 },
     caller: new CallEnding(),
     heartbeatMs: HEARTBEAT_MS,
-    frame: (event) => ({ id: event.id, data: event.json }),
-    failure: (error) => ({ event: "error", data: error.reason }),
+    form: FORM,
     ...changed,
   };
 }
@@ -85,11 +90,11 @@ describe("frames", () => {
 
   it("an event that cannot be written ends the stream", async () => {
     const { events, give, returned } = scripted();
-    const frame = (event: WireEvent) => {
+    const write = (event: WireEvent) => {
       if (event.number === 2) throw new A2AError("INTERNAL");
-      return { data: event.json };
+      return event.json;
     };
-    const starting = sse(events, options({ frame }));
+    const starting = sse(events, options({ form: { ...FORM, write } }));
     give(statusEvent(1));
     const body = bodyOf(await starting);
     await body.next();
@@ -110,10 +115,10 @@ describe("a failure before the first event", () => {
 
   it("also when the first event cannot be written", async () => {
     const { events, give, returned } = scripted();
-    const frame = () => {
+    const write = () => {
       throw new Error("unwritable");
     };
-    const starting = sse(events, options({ frame }));
+    const starting = sse(events, options({ form: { ...FORM, write } }));
     give(statusEvent(1));
     await expect(starting).rejects.toMatchObject({ reason: "INTERNAL" });
     expect(returned()).toBe(1);
