@@ -1,4 +1,4 @@
-import pino, { type Logger } from "pino";
+import type { Logger } from "pino";
 import { createModuleLoader } from "../agents/module.js";
 import type { Config } from "../config/schema.js";
 import { formatAddress } from "../config/values.js";
@@ -7,6 +7,7 @@ import { DOCS_PATH } from "../server/docs-paths.js";
 import { columns, complain, lineOf, say } from "./console.js";
 import { createCrashGuard } from "./crash-guard.js";
 import { type ConfigFlags, loadFromFlags } from "./flags.js";
+import { createLog } from "./log.js";
 import { loadSetup } from "./reload.js";
 import { startSidecars } from "./sidecars.js";
 import { createStopSignals } from "./stop-signals.js";
@@ -29,7 +30,7 @@ export async function serve(flags: ConfigFlags): Promise<number> {
     complain(...setup.problems);
     return 1;
   }
-  const logger = createLogger(config);
+  const logger = createLog(config.log);
   const exit = (code: number) => {
     logger.flush();
     process.exit(code);
@@ -54,10 +55,6 @@ export async function serve(flags: ConfigFlags): Promise<number> {
     guard.close();
     logger.flush();
   }
-}
-
-function createLogger({ log }: Config): Logger {
-  return pino({ level: log.level }, pino.destination({ dest: 2, sync: false }));
 }
 
 /** A gateway that could not open all its ports closes those that it did open. */

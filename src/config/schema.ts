@@ -151,11 +151,14 @@ export const configSchema = z.strictObject({
   drainMs: duration(0, 3_600_000)
     .prefault("10 s")
     .describe("How long open streams may go on when the gateway stops."),
-  log: section("The log: JSON lines on standard error. A text alone is the `level`.", {
-    level: choice("trace", "debug", "info", "warn", "error", "fatal", "silent")
-      .prefault("info")
-      .describe("Least severe lines that are written. Calls are `info`."),
-  }),
+  log: section(
+    "The log: JSON lines on standard error. A text alone is the `level`. The lines of 50 ms are written together; while 16 MiB of them wait for whoever reads standard error, further ones are dropped.",
+    {
+      level: choice("trace", "debug", "info", "warn", "error", "fatal", "silent")
+        .prefault("info")
+        .describe("Least severe lines that are written. Calls are `info`."),
+    },
+  ),
   adminSocket: path("a path, or off", "off")
     .prefault(".switchyard/admin.sock")
     .describe(

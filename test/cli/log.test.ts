@@ -1,0 +1,33 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, it } from "vitest";
+
+const MIB = 1024 * 1024;
+
+/** Logs 40 MiB at once, says so, and ends when its input does. */
+const PROGRAM = `
+  import { createLog } from "./dist/src/cli/log.js";
+  const log = createLog({ level: "info" });
+  for (let line = 1; line <= 40 * 1024; line += 1) log.info({ line, filler: "x".repeat(1024) });
+  process.stdin.on("end", () => log.flush(() => process.exit())).resume();
+  process.stdout.write("logged");
+`;
+
+it("keeps 16 MiB of lines for a reader who does not read, whole and in order, and drops the rest", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM]);
+  const exited = once(child, "exit");
+  await once(child.stdout, "data");
+  const pieces: Buffer[] = [];
+  child.stderr.on("data", (piece: Buffer) => pieces.push(piece));
+  child.stdin.end();
+  expect(await exited).toEqual([0, null]);
+  const text = Buffer.concat(pieces).toString();
+  expect(text.length).toBeGreaterThan(15 * MIB);
+  expect(text.length).toBeLessThan(17 * MIB);
+  const numbers = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { line: number }).line);
+  expect(numbers.slice(0, 10_000)).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
+  expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+}, 30_000);
