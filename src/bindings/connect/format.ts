@@ -46,6 +46,8 @@ function format(mediaType: string, framing: Framing, codec: Codec): Format {
 /** The format of a request by its `content-type`; undefined when it is none of ours or not in UTF-8. */
 export function formatOf(contentType: string | undefined): Format | undefined {
   if (contentType === undefined) return undefined;
+  const known = FORMATS.get(contentType); // nearly all are written like this
+  if (known !== undefined) return known;
   const [mediaType = "", ...parameters] = contentType.toLowerCase().split(";");
   const utf8 = parameters.every((text) => !/charset/.test(text) || /^\s*charset="?utf-?8"?\s*$/.test(text));
   return utf8 ? FORMATS.get(mediaType.trim()) : undefined;
