@@ -2,7 +2,7 @@ import { A2AError } from "../errors.js";
 import type { Hub, Listener, Subscription } from "../hub/hub.js";
 import { type AbortState, endReason } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
-import type { Place, Roster } from "../protocol/registry.js";
+import type { Groups } from "../protocol/registry.js";
 import type { Scope, TaskStore } from "../stores/task-store.js";
 
 /** What readers find their logs with. */
@@ -15,8 +15,8 @@ export interface LogSource {
   readonly maxLag: number;
   /** Entries of a log that were committed a moment ago, as far as they are remembered. */
   recent(key: string): readonly Entry[];
-  /** Those who listen. */
-  readonly readers: Roster<LogReader>;
+  /** Those who listen, by the names of their logs. */
+  readonly readers: Groups<LogReader>;
 }
 
 /** One log. */
@@ -36,7 +36,7 @@ type Step = IteratorResult<Entry, undefined>;
 
 /**
  * Reads one log. What is there already comes without a promise, by `take`; one `next` at a time. A class that is called
- * back, without generators or async functions: this is on the way of every event, and idle streams keep all of it.
+ * back: this is on the way of every event, and an idle stream would keep every function that is suspended here.
  */
 export class LogReader implements AsyncIterableIterator<Entry, undefined>, Listener {
   readonly #source: LogSource;
@@ -57,7 +57,7 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined>, Liste
   /** Waits for the hub or the store. */
   #busy = false;
   #failure: { readonly thrown: unknown } | undefined;
-  #place: Place | undefined;
+  #open = false;
   #subscription: Subscription | undefined;
   #closed = false;
   /** Settles a `next` that waits. */
@@ -81,8 +81,9 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined>, Liste
 
   /** Begins to listen, unless it does already; `next` does so, too. Who has opened must read on, or return. */
   open(): void {
-    if (this.#place !== undefined || this.#closed) return;
-    this.#place = this.#source.readers.add(this);
+    if (this.#open || this.#closed) return;
+    this.#open = true;
+    this.#source.readers.add(this.key, this);
     this.#caller.addEventListener("abort", this);
     void this.#listen();
   }
@@ -241,10 +242,10 @@ export class LogReader implements AsyncIterableIterator<Entry, undefined>, Liste
     this.#page = NOTHING;
     this.#live = NOTHING;
     this.#goOn();
-    if (this.#place === undefined) return;
+    if (!this.#open) return;
     this.#caller.removeEventListener("abort", this);
     this.#subscription?.close();
-    this.#source.readers.remove(this.#place);
+    this.#source.readers.remove(this.key, this);
   }
 }
 

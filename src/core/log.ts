@@ -2,7 +2,7 @@ import type { A2AError } from "../errors.js";
 import type { Hub } from "../hub/hub.js";
 import type { AbortState } from "../protocol/ending.js";
 import type { Entry } from "../protocol/entry.js";
-import { Roster } from "../protocol/registry.js";
+import { Groups } from "../protocol/registry.js";
 import type { CommitResult, Scope, TaskStore, TaskWrite } from "../stores/task-store.js";
 import { type LogName, LogReader, type LogSource } from "./log-reader.js";
 
@@ -49,7 +49,7 @@ const RECHECKED_AT_ONCE = 64;
 
 export function createLog(options: LogOptions): Log {
   const { store, hub, bufferEntries = 256, maxLag = 100_000 } = options;
-  const readers = new Roster<LogReader>();
+  const readers = new Groups<LogReader>();
   /** The last commit of each log in this turn of the event loop: who comes for it now need not look into the store. */
   let recent = new Map<string, readonly Entry[]>();
 
@@ -84,8 +84,7 @@ export function createLog(options: LogOptions): Log {
     },
     read: (log, after, caller) => new LogReader(source, log, after, caller),
     fail(scope, taskId, error) {
-      const key = logKey(scope, taskId);
-      for (const reader of readers.members()) if (reader.key === key) reader.fail(error);
+      for (const reader of readers.of(logKey(scope, taskId))) reader.fail(error);
     },
     async recheck() {
       forget();

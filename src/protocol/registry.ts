@@ -76,3 +76,50 @@ export class Roster<Member extends object> {
     return this.#standing.map(({ member }) => member);
   }
 }
+
+/** Members under keys. Most keys have one, for whom a set would be four times the memory. */
+export class Groups<Member extends object> {
+  readonly #byKey = new Registry<string, Member | Set<Member>>();
+  #size = 0;
+
+  /** Members in all. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** A member that is there already does not come twice. */
+  add(key: string, member: Member): void {
+    const group = this.#byKey.get(key);
+    if (group === member || (group instanceof Set && group.has(member))) return;
+    this.#size += 1;
+    if (group === undefined) this.#byKey.set(key, member);
+    else if (group instanceof Set) group.add(member);
+    else this.#byKey.set(key, new Set([group, member]));
+  }
+
+  has(key: string, member: Member): boolean {
+    const group = this.#byKey.get(key);
+    return group instanceof Set ? group.has(member) : group === member;
+  }
+
+  /** Once it has been removed, does nothing. */
+  remove(key: string, member: Member): void {
+    if (!this.has(key, member)) return;
+    this.#size -= 1;
+    const group = this.#byKey.get(key);
+    if (!(group instanceof Set && group.size > 1)) this.#byKey.delete(key);
+    else group.delete(member);
+  }
+
+  /** Who is there now, in the order in which they came; changes afterwards do not show in it. */
+  of(key: string): readonly Member[] {
+    const group = this.#byKey.get(key);
+    if (group === undefined) return [];
+    return group instanceof Set ? [...group] : [group];
+  }
+
+  /** All members now; changes afterwards do not show in it. */
+  members(): readonly Member[] {
+    return this.#byKey.values().flatMap((group) => (group instanceof Set ? [...group] : [group]));
+  }
+}

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { type Place, Registry, Roster } from "../../../src/protocol/registry.js";
+import { Groups, type Place, Registry, Roster } from "../../../src/protocol/registry.js";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as (options?: { readonly type: "minor" }) => void;
@@ -67,5 +67,39 @@ describe("a roster", () => {
     roster.remove(late);
     roster.remove(places[0]);
     expect(roster.size).toBe(0);
+  });
+});
+
+describe("groups", () => {
+  const [a, b, c] = ["a", "b", "c"].map((name) => ({ name })) as [object, object, object];
+
+  it("know who is at which key", () => {
+    const groups = new Groups<object>();
+    groups.add("x", a);
+    groups.add("x", a);
+    groups.add("y", a);
+    expect([groups.of("x"), groups.of("y"), groups.of("z"), groups.size]).toEqual([[a], [a], [], 2]);
+    groups.add("x", b);
+    groups.add("x", b);
+    groups.add("x", c);
+    const before = groups.of("x");
+    groups.remove("x", a);
+    groups.remove("x", a);
+    groups.remove("z", a);
+    expect(before).toEqual([a, b, c]);
+    expect([groups.of("x"), groups.has("x", a), groups.has("x", b)]).toEqual([[b, c], false, true]);
+    expect([groups.members(), groups.size]).toEqual([[b, c, a], 3]);
+  });
+
+  it("forget a key with its last member, whether it was ever alone or not", () => {
+    const groups = new Groups<object>();
+    for (const members of [[a], [a, b], [a, b, c]]) {
+      for (const member of members) groups.add("x", member);
+      for (const member of members) groups.remove("x", member);
+      expect([groups.of("x"), groups.members(), groups.size]).toEqual([[], [], 0]);
+    }
+    groups.add("x", c);
+    groups.remove("x", a);
+    expect(groups.of("x")).toEqual([c]);
   });
 });
