@@ -18,7 +18,7 @@ Written by \`make bench\`; \`make bench BENCH=name\` measures one part again (na
 The gateway runs as it is built (\`dist/main.js\`) and, but for the store, with its default settings, so every call is
 logged. Server and load generator have one core each. The first figure is CPU time of the server's process for one
 call, as the operating system counts it, threads included: what a call costs, however busy the machine is. Candidates
-are measured in turn, five rounds each (unary calls fifteen shorter ones), and the least is shown with the spread above
+are measured in turn, five rounds each (unary calls thirty shorter ones), and the least is shown with the spread above
 it. *others* is the share of the server's core that other processes took meanwhile; a round with more than 5 % is run
 again, within limits, and marked *noisy* when that did not help. The generator speaks HTTP/1.1 and HTTP/2 on bare sockets with pre-encoded requests;
 *generator* is the share of its own core that it used.

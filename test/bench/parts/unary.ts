@@ -32,7 +32,7 @@ const prepareFloorGet: Prepare = async (_load, wire, server) =>
   getTask(wire, server, "5a8f43ce-8a3c-4c0b-9d3c-6b1c0b8d5e11");
 
 /** A machine may change its speed within seconds: many short rounds give each candidate a fast one, in under five minutes. */
-const ROUND = { ms: 500, rounds: 15, repeats: 36 };
+const ROUND = { ms: 250, rounds: 30, repeats: 72 };
 
 /** GetTask on every wire. */
 export function get(): Promise<Findings> {
