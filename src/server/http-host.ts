@@ -73,13 +73,14 @@ export function createHttpHost(options: HttpHostOptions): HttpHost {
       closeIdle();
       const ended = await endCalls(listener, graceMs);
       const stopped = stop();
-      if (!ended || !(await settles(stopped, FAREWELL_MS))) await cut();
-      await stopped;
+      if (ended && (await settles(stopped, FAREWELL_MS))) return;
+      await cut();
+      await settles(stopped, FAREWELL_MS);
     },
     async close() {
       const stopped = stop();
       await cut();
-      await stopped;
+      await settles(stopped, FAREWELL_MS);
     },
   };
 }

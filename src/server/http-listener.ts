@@ -7,6 +7,7 @@ import type { HttpLimits } from "./http-limits.js";
 import { createRoutes, type Mount, offer } from "./http-routes.js";
 import { Exchange, type NodeRequest, type NodeResponse, type RequestListener } from "./node-request.js";
 import { writeResponse } from "./node-response.js";
+import { closeWithConnection } from "./queued.js";
 
 /** Who answers the requests of an HTTP port. */
 export interface HttpListenerOptions {
@@ -57,6 +58,7 @@ export function createHttpListener(options: HttpListenerOptions, limits: HttpLim
     const { target, bindings } = route(req.url ?? "");
     const exchange = new Exchange(req, target, limits.requestTimeoutMs);
     open.add(exchange, res);
+    closeWithConnection(req, res);
     const own = beyondLimits(req, target, limits) ?? offer(bindings, exchange);
     if (cors.enabled && isPreflight(req)) {
       answer(

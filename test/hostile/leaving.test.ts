@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startGateway, type TestGateway } from "../support/gateway.js";
+import { openSocket } from "../support/raw-socket.js";
 import { createReaders, type Readers } from "../support/readers.js";
 import { createScriptedAgent, type Script, type ScriptedAgent } from "../support/scripted-agent.js";
 import { type Step, WIRES, type WireClient, type WireStream } from "../support/wires/index.js";
@@ -102,4 +104,18 @@ describe.each(WIRES)("a client that leaves over $name", (wire) => {
       agent.gates.open("go");
     },
   );
+});
+
+test("a client that leaves with calls in line on its connection leaves nothing open", async () => {
+  const body = () =>
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendStreamingMessage", params: send() });
+  const request = (text: string) =>
+    `POST / HTTP/1.1\r\nhost: test\r\na2a-version: 1.0\r\ncontent-type: application/json\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+  const socket = await openSocket(gateway.http);
+  socket.write(request(body()) + request(body()) + request(body()));
+  await agent.gates.reached("go");
+  await once(socket.socket, "data");
+  socket.destroy();
+  await readers.none();
+  expect((await gateway.gateway.status()).openStreams).toBe(0);
 });
