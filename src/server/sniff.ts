@@ -87,7 +87,7 @@ export function sharePort({ http1, http2, timeoutMs }: SharedPortOptions): Share
 function readFirst(socket: Socket, timeoutMs: number, decide: (first: string | undefined) => void): void {
   const settle = (first: string | undefined) => {
     clearTimeout(timer);
-    socket.off("readable", look).off("error", fail).off("close", close);
+    socket.off("readable", look).off("end", fail).off("error", fail).off("close", close);
     decide(first);
   };
   // Null until all three bytes are there, or fewer when the client ends before.
@@ -104,5 +104,5 @@ function readFirst(socket: Socket, timeoutMs: number, decide: (first: string | u
     else socket.destroy();
   };
   const timer = setTimeout(late, timeoutMs);
-  socket.on("readable", look).on("error", fail).on("close", close);
+  socket.on("readable", look).on("end", fail).on("error", fail).on("close", close);
 }

@@ -112,6 +112,14 @@ describe("HTTP/1.1 connections", () => {
     expect(agent.record.turns).toEqual([]);
   });
 
+  test("one that ends before it has begun is closed at once", async () => {
+    const patient = await startGateway({ agents: [{ agent }] });
+    const socket = await openSocket(patient.http);
+    socket.socket.end();
+    expect(await socket.closed()).toHaveLength(0);
+    await patient.close();
+  });
+
   test("a request that follows its forerunner without waiting is answered in order", async () => {
     const get = (id: string, close: string) =>
       `GET /tasks/${id} HTTP/1.1\r\nhost: t\r\na2a-version: 1.0\r\n${close}\r\n`;
