@@ -8,14 +8,18 @@ const FULL = 16 * 1024;
 /** Bytes that may wait for a reader who does not read; further lines are dropped. */
 const MAX_WAITING = 16 * 1024 * 1024;
 
-/** The program's log: JSON lines on standard error. `flush` it before the process ends. */
+/** The program's log: JSON lines on standard error. What waits when the process exits is written then. */
 export function createLog({ level }: Config["log"]): Logger {
-  return pino({ level }, gathered(pino.destination({ dest: 2, sync: false, maxLength: MAX_WAITING })));
+  const destination = pino.destination({ dest: 2, sync: false, maxLength: MAX_WAITING });
+  const lines = gathered(destination);
+  process.once("exit", () => lines.flushSync());
+  return pino({ level }, lines);
 }
 
 /** What of a SonicBoom is used here. */
 export interface LogDestination extends DestinationStream {
   flush(done?: (error?: Error) => void): void;
+  flushSync(): void;
 }
 
 /** Writes lines together, 50 ms after the first of them at the latest: one by one they cost a tenth of a GetTask. */
@@ -40,6 +44,10 @@ export function gathered(destination: LogDestination): LogDestination {
     flush(done) {
       pass();
       destination.flush(done);
+    },
+    flushSync() {
+      pass();
+      destination.flushSync();
     },
   };
 }

@@ -13,6 +13,23 @@ const PROGRAM = `
   process.stdout.write("logged");
 `;
 
+it("is written to its end by a program that exits in the middle of its work", async () => {
+  const program = `
+    import { createLog } from "./dist/src/cli/log.js";
+    const log = createLog({ level: "info" });
+    for (let line = 1; line <= 1000; line += 1) log.info({ line });
+    process.exit(3);
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
+  const pieces: Buffer[] = [];
+  child.stderr.on("data", (piece: Buffer) => pieces.push(piece));
+  expect(await once(child, "close")).toEqual([3, null]);
+  const lines = Buffer.concat(pieces).toString().trimEnd().split("\n");
+  expect(lines.map((line) => (JSON.parse(line) as { line: number }).line)).toEqual(
+    Array.from({ length: 1000 }, (_, index) => index + 1),
+  );
+});
+
 it("keeps 16 MiB of lines for a reader who does not read, whole and in order, and drops the rest", async () => {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM]);
   const exited = once(child, "exit");

@@ -11,7 +11,7 @@ afterEach(() => {
 function createSink() {
   const written: string[] = [];
   const flush = vi.fn((done?: (error?: Error) => void) => done?.());
-  return { written, flush, write: (text: string) => written.push(text) };
+  return { written, flush, flushSync: vi.fn(), write: (text: string) => written.push(text) };
 }
 
 it("writes the lines of 50 ms together, in their order", () => {
@@ -37,6 +37,15 @@ it("does not wait with 16 KiB", () => {
   vi.advanceTimersByTime(50);
   expect(sink.written.join("")).toBe(line.repeat(17));
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("passes on what waits when the process ends", () => {
+  const sink = createSink();
+  const log = gathered(sink);
+  log.write("last\n");
+  sink.flushSync.mockImplementation(() => expect(sink.written).toEqual(["last\n"]));
+  log.flushSync();
+  expect(sink.flushSync).toHaveBeenCalledOnce();
 });
 
 it("passes on what waits when it is flushed, and nothing twice", () => {
