@@ -256,8 +256,13 @@ export class A2AError extends Error {
    * id, and is kept as the cause for the log.
    */
   static from(thrown: unknown): A2AError {
-    if (thrown instanceof A2AError) return thrown;
-    if (isForeign(thrown)) return new A2AError(thrown.reason, { ...optionsOf(thrown), text: thrown.message });
+    try {
+      if (thrown instanceof A2AError) return thrown;
+      if (isForeign(thrown))
+        return new A2AError(thrown.reason, { ...optionsOf(thrown), text: thrown.message });
+    } catch {
+      // A proxy, say, that lets nobody look into it.
+    }
     return new A2AError("INTERNAL", { cause: thrown, errorId: crypto.randomUUID() });
   }
 }

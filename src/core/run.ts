@@ -227,11 +227,14 @@ export class Run {
     const writer = this.#writer;
     this.#closed = true;
     this.#inbox.end();
-    if (response !== undefined && writer.failure === undefined) {
-      this.#finalSeq = writer.seq + 1;
-      void writer.append(response);
+    try {
+      if (response !== undefined && writer.failure === undefined) {
+        this.#finalSeq = writer.seq + 1;
+        void writer.append(response);
+      }
+    } finally {
+      void this.#end(); // also when the last entry cannot be written: others wait for the end
     }
-    void this.#end();
   }
 
   async #end(): Promise<void> {
@@ -272,12 +275,13 @@ export class Run {
   #report(thrown: unknown): [Part[], JsonObject?] {
     const { tenant } = this.scope;
     const { taskId } = this;
-    if (thrown instanceof A2AError && thrown.errorId === undefined) {
-      this.#onFault({ tenant, taskId, errorId: "", cause: thrown });
-      return [[textPart(thrown.message)]];
+    const error = A2AError.from(thrown);
+    const { errorId } = error;
+    if (errorId === undefined) {
+      this.#onFault({ tenant, taskId, errorId: "", cause: error });
+      return [[textPart(error.message)]];
     }
-    const { errorId = "", cause } = A2AError.from(thrown);
-    this.#onFault({ tenant, taskId, errorId, cause });
+    this.#onFault({ tenant, taskId, errorId, cause: error.cause });
     return [[textPart("The agent failed.")], { errorId }];
   }
 

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { describe, expect, it } from "vitest";
 import type { Agent, Answer, Outcome, Progress } from "../../../src/agents/agent.js";
 import { data, text } from "../../../src/agents/content.js";
@@ -267,6 +268,14 @@ describe("what an agent says that is malformed (S2-02)", () => {
       {
         next: () => {
           throw new Error("secret");
+        },
+      },
+    ],
+    [
+      "a next that throws what nobody may look at",
+      {
+        next: () => {
+          throw new Proxy({}, { getPrototypeOf: () => assert.fail("secret") });
         },
       },
     ],
