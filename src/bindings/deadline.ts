@@ -12,7 +12,7 @@ const UNIT_MS = new Map([
 ]);
 
 /** Longest delay that a timer of Node's takes: 24 days. A deadline beyond it never comes. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 
 /** A caller that may have a timer behind it. */
 export interface Deadline {

@@ -3,6 +3,7 @@ import type { Deadline, Metadata } from "@grpc/grpc-js";
 import { A2AError } from "../../errors.js";
 import { CallEnding } from "../../protocol/ending.js";
 import { Registry } from "../../protocol/registry.js";
+import { LONGEST_MS } from "../deadline.js";
 
 /** What calls of every kind have in grpc-js. */
 export interface GrpcCall extends EventEmitter {
@@ -62,8 +63,8 @@ export class OpenCall extends CallEnding {
     call.on("cancelled", () => this.#cancelled());
     if (call.cancelled) this.endNow(undefined);
     // grpc-js sends the status itself; without a timer of ours a client that reads nothing would keep the reader.
-    const deadline = Number(call.getDeadline());
-    if (Number.isFinite(deadline)) this.#timer = setTimeout(() => this.#expire(), deadline - Date.now());
+    const leftMs = Number(call.getDeadline()) - Date.now();
+    if (leftMs <= LONGEST_MS) this.#timer = setTimeout(() => this.#expire(), leftMs);
   }
 
   #cancelled(): void {
