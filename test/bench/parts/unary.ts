@@ -2,7 +2,7 @@ import type { Load } from "../harness/load.js";
 import { atMost, type Findings, figureTable, type Verdict } from "../harness/report.js";
 import type { RequestSpec } from "../harness/request.js";
 import { type Candidate, type Figure, measure } from "../harness/rounds.js";
-import type { Server } from "../harness/server.js";
+import type { Server, ServerSpec } from "../harness/server.js";
 import { withServers } from "../harness/session.js";
 import { floor, gateway, SDK } from "../harness/targets.js";
 import { getTask, sendMessage, taskOf, WIRE_TITLES, type WireName } from "../harness/wires.js";
@@ -11,14 +11,29 @@ const TEXT = "Hello, agent.";
 const OFFICIAL: readonly WireName[] = ["jsonrpc", "rest", "grpc"];
 const ALL: readonly WireName[] = [...OFFICIAL, "connect", "grpc-web", "grpc-h2c"];
 
-const SERVERS = {
+const FLOORS = {
   http: floor("http"),
   express: floor("express"),
   grpc: floor("grpc"),
   connect: floor("connect"),
-  sdk: SDK,
-  memory: gateway({ name: "memory", store: "memory" }),
-  sqlite: gateway({ name: "SQLite", store: "normal" }),
+};
+
+/** A server that is measured on several wires. */
+interface Subject {
+  readonly name: string;
+  readonly wires: readonly WireName[];
+  readonly spec: (name: string) => ServerSpec;
+}
+
+const SUBJECTS: readonly Subject[] = [
+  { name: "SDK", wires: OFFICIAL, spec: (name) => ({ ...SDK, name }) },
+  { name: "memory", wires: OFFICIAL, spec: (name) => gateway({ name, store: "memory" }) },
+  { name: "SQLite", wires: ALL, spec: (name) => gateway({ name, store: "normal" }) },
+];
+const FULL: Subject = {
+  name: "SQLite full",
+  wires: OFFICIAL,
+  spec: (name) => gateway({ name, store: "full" }),
 };
 
 /** Makes the request that is measured; it may prepare the server for it. */
@@ -36,37 +51,47 @@ const ROUND = { ms: 250, rounds: 30, repeats: 72 };
 
 /** GetTask on every wire. */
 export function get(): Promise<Findings> {
-  return withServers(SERVERS, async (load, servers) => {
-    const figures = await measure(
-      load,
-      [
-        ...(await floors(load, servers, prepareFloorGet)),
-        ...(await candidates(load, ["SDK", servers.sdk], OFFICIAL, prepareGet)),
-        ...(await candidates(load, ["memory", servers.memory], OFFICIAL, prepareGet)),
-        ...(await candidates(load, ["SQLite", servers.sqlite], ALL, prepareGet)),
-      ],
-      ROUND,
-    );
-    return findings("GetTask", figures, getVerdicts(figures));
+  return run("GetTask", SUBJECTS, {
+    prepare: prepareGet,
+    prepareFloor: prepareFloorGet,
+    verdicts: getVerdicts,
   });
 }
 
 /** SendMessage on every wire: the echo agent's whole task, from its message to COMPLETED. */
 export function send(): Promise<Findings> {
-  const specs = { ...SERVERS, full: gateway({ name: "SQLite full", store: "full" }) };
-  return withServers(specs, async (load, servers) => {
-    const figures = await measure(
-      load,
-      [
-        ...(await floors(load, servers, prepareSend)),
-        ...(await candidates(load, ["SDK", servers.sdk], OFFICIAL, prepareSend)),
-        ...(await candidates(load, ["memory", servers.memory], OFFICIAL, prepareSend)),
-        ...(await candidates(load, ["SQLite", servers.sqlite], ALL, prepareSend)),
-        ...(await candidates(load, ["SQLite full", servers.full], OFFICIAL, prepareSend)),
-      ],
-      ROUND,
-    );
-    return findings("SendMessage", figures, sendVerdicts(figures));
+  const subjects = [...SUBJECTS, FULL];
+  return run("SendMessage", subjects, {
+    prepare: prepareSend,
+    prepareFloor: prepareSend,
+    verdicts: sendVerdicts,
+  });
+}
+
+interface How {
+  readonly prepare: Prepare;
+  readonly prepareFloor: Prepare;
+  readonly verdicts: (figures: readonly Figure[]) => readonly Verdict[];
+}
+
+/** Each wire of a subject has a server of its own, as its floor has: what one wire does to the code of another is no part of it. */
+async function run(
+  operation: string,
+  subjects: readonly Subject[],
+  { prepare, prepareFloor, verdicts }: How,
+): Promise<Findings> {
+  const kinds = subjects.flatMap(({ name, wires, spec }) =>
+    wires.map((wire) => ({ name: `${name}, ${WIRE_TITLES[wire]}`, wire, spec })),
+  );
+  const own = Object.fromEntries(kinds.map(({ name, spec }) => [name, spec(name)]));
+  return await withServers<string, Findings>({ ...FLOORS, ...own }, async (load, servers) => {
+    const candidates = await floors(load, servers as unknown as Floors, prepareFloor);
+    for (const { name, wire } of kinds) {
+      const server = servers[name] as Server;
+      candidates.push({ name, server, request: await prepare(load, wire, server) });
+    }
+    const figures = await measure(load, candidates, ROUND);
+    return findings(operation, figures, verdicts(figures));
   });
 }
 
@@ -88,23 +113,11 @@ async function floors(load: Load, servers: Floors, prepare: Prepare): Promise<Ca
   ];
 }
 
-async function candidates(
-  load: Load,
-  [name, server]: readonly [string, Server],
-  wires: readonly WireName[],
-  prepare: Prepare,
-): Promise<Candidate[]> {
-  const made: Candidate[] = [];
-  for (const wire of wires) {
-    made.push({ name: `${name}, ${WIRE_TITLES[wire]}`, server, request: await prepare(load, wire, server) });
-  }
-  return made;
-}
-
 function findings(operation: string, figures: readonly Figure[], verdicts: readonly Verdict[]): Findings {
   return {
     title: operation,
-    method: "32 calls in flight. One message with one short text; the echo agent makes one artifact of it.",
+    method:
+      "32 calls in flight; a server for each row but the floors'. One message with one short text; the echo agent makes one artifact of it.",
     verdicts,
     tables: [figureTable(operation, figures, [find(figures, "node:http"), find(figures, "grpc-js")])],
   };
