@@ -1,11 +1,11 @@
 import { A2AError } from "../../errors.js";
 import type { HttpResponse } from "../http.js";
-import { UntilAborted } from "../reader.js";
 import type { Outgoing } from "./codec.js";
 import { type Ending, endingOf } from "./ending.js";
 import type { Format, Framing } from "./format.js";
 import { type Opened, type Opening, open } from "./opening.js";
 import { inText, pack } from "./pack.js";
+import { UntilAborted } from "./until-aborted.js";
 
 type StreamFraming = Exclude<Framing, "bare">;
 type Piece = IteratorResult<string | Uint8Array, undefined>;

@@ -1,12 +1,11 @@
-import { type AbortState, endReason } from "../protocol/ending.js";
-import type { EventIterator } from "../protocol/event.js";
+import { type AbortState, endReason } from "../../protocol/ending.js";
 
 /**
  * Reads a stream until it ends, fails, or the call is aborted: then a waiting `next` rejects with the reason at
  * once and the stream is closed, whatever it is in the middle of. `return` does not wait for the stream either.
  */
-export class UntilAborted<T> implements EventIterator<T>, AsyncIterable<T> {
-  readonly #source: EventIterator<T>;
+export class UntilAborted<T> implements AsyncIterator<T> {
+  readonly #source: AsyncIterator<T>;
   readonly #caller: AbortState;
   #open = true;
   #aborted = false;
@@ -18,19 +17,6 @@ export class UntilAborted<T> implements EventIterator<T>, AsyncIterable<T> {
     this.#caller = caller;
     if (caller.aborted) this.handleEvent();
     else caller.addEventListener("abort", this);
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  take(): T | undefined {
-    try {
-      return this.#open ? this.#source.take?.() : undefined;
-    } catch (thrown) {
-      this.#close();
-      throw thrown;
-    }
   }
 
   next(): Promise<IteratorResult<T>> {
