@@ -89,9 +89,9 @@ export class Groups<Member extends object> {
 
   /** A member that is there already does not come twice. */
   add(key: string, member: Member): void {
-    const group = this.#byKey.get(key);
-    if (group === member || (group instanceof Set && group.has(member))) return;
+    if (this.has(key, member)) return;
     this.#size += 1;
+    const group = this.#byKey.get(key);
     if (group === undefined) this.#byKey.set(key, member);
     else if (group instanceof Set) group.add(member);
     else this.#byKey.set(key, new Set([group, member]));
